@@ -1,0 +1,432 @@
+// Python bindings: the only file that knows Python. Every call that computes releases the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "full_state.hpp"
+#include "run.hpp"
+#include "sampled_state.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace swapsvm {
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values) {
+  const size_t size = values.size();
+  return to_numpy(std::move(values), {size});
+}
+
+template <class T>
+std::vector<T> to_vector(const Vector<T>& array) {
+  return std::vector<T>(array.data(), array.data() + array.shape(0));
+}
+
+// ---- rows ---------------------------------------------------------------------------------------------------
+
+// Memory safety does not rest on the caller: a CSR matrix that points outside of itself is refused.
+template <class T>
+Rows<T> csr_rows(const Vector<int64_t>& indptr, const Vector<Index>& indices, const Vector<T>& data, int64_t features) {
+  const int64_t size = int64_t(indptr.shape(0)) - 1, entries = int64_t(data.shape(0));
+  if (size < 0 || indices.shape(0) != data.shape(0)) throw std::invalid_argument("inconsistent CSR arrays");
+  if (indptr(0) < 0 || indptr(size) > entries) throw std::invalid_argument("CSR indptr outside of the data");
+  for (int64_t r = 0; r < size; ++r)
+    if (indptr(r) > indptr(r + 1)) throw std::invalid_argument("CSR indptr decreases");
+  for (int64_t p = 0; p < entries; ++p)
+    if (indices(p) < 0 || indices(p) >= features) throw std::invalid_argument("CSR column index outside of the matrix");
+  return {data.data(), indptr.data(), indices.data(), size, features};
+}
+
+template <class T>
+void check_same_features(const Rows<T>& left, const Rows<T>& right) {
+  if (left.features != right.features) throw std::invalid_argument("rows with different numbers of features");
+}
+
+template <class T>
+void bind_rows(nb::module_& m, const char* name) {
+  nb::class_<Rows<T>>(m, name)
+      .def(
+          "__init__",
+          [](Rows<T>* self, const Matrix<T>& x) {
+            new (self) Rows<T>{x.data(), nullptr, nullptr, int64_t(x.shape(0)), int64_t(x.shape(1))};
+          },
+          nb::keep_alive<1, 2>(), "dense"_a.noconvert())
+      .def(
+          "__init__",
+          [](Rows<T>* self, const Vector<int64_t>& indptr, const Vector<Index>& indices, const Vector<T>& data,
+             int64_t features) { new (self) Rows<T>(csr_rows<T>(indptr, indices, data, features)); },
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "data"_a.noconvert(), "features"_a)
+      .def_ro("size", &Rows<T>::size)
+      .def_ro("features", &Rows<T>::features);
+
+  m.def(
+      "cross_block",
+      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, int threads) {
+        check_same_features(left, right);
+        std::vector<T> out(left.size * right.size);
+        {
+          nb::gil_scoped_release release;
+          kernel_block<T, T>(left, all_rows(left.size), right, all_rows(right.size), kernel, out.data(),
+                             usable_threads(threads));
+        }
+        return to_numpy<T>(std::move(out), {size_t(left.size), size_t(right.size)});
+      },
+      "left"_a, "right"_a, "kernel"_a, "threads"_a = 0);
+  m.def(
+      "cross_product",
+      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Vector<double>& coef, int threads) {
+        check_same_features(left, right);
+        if (int64_t(coef.shape(0)) != right.size) throw std::invalid_argument("one coefficient per row is needed");
+        std::vector<double> out(left.size);
+        {
+          nb::gil_scoped_release release;
+          fused_product<T, T>(left, all_rows(left.size), right, all_rows(right.size), kernel, coef.data(), out.data(),
+                              usable_threads(threads));
+        }
+        return to_numpy(std::move(out));
+      },
+      "left"_a, "right"_a, "kernel"_a, "coef"_a, "threads"_a = 0);
+}
+
+// ---- Gram ---------------------------------------------------------------------------------------------------
+
+std::vector<std::vector<Index>> checked_groups(const std::vector<Vector<Index>>& arrays, int64_t size) {
+  std::vector<std::vector<Index>> groups;
+  for (const auto& array : arrays) {
+    groups.push_back(to_vector(array));
+    for (const Index r : groups.back())
+      if (r < 0 || r >= size) throw std::invalid_argument("a group lists a row that does not exist");
+  }
+  return groups;
+}
+
+template <class V>
+using Groups = std::vector<Vector<Index>>;
+
+template <class V>
+std::shared_ptr<Gram<V>> make_gram(std::unique_ptr<Source<V>> source, const Groups<V>& groups, int64_t cache_bytes,
+                                   int threads) {
+  auto checked = checked_groups(groups, source->size());
+  return std::make_shared<Gram<V>>(std::move(source), std::move(checked), cache_bytes, threads);
+}
+
+nb::ndarray<nb::numpy, Index> index_array(Selection rows) {
+  std::vector<Index> indices(rows.count);
+  for (int64_t k = 0; k < rows.count; ++k) indices[k] = Index(rows[k]);
+  return to_numpy(std::move(indices));
+}
+
+// The Python function is called with the GIL, and freed with it.
+template <class V>
+typename FunctionSource<V>::Function python_function(nb::callable callable) {
+  std::shared_ptr<nb::callable> held(new nb::callable(std::move(callable)), [](nb::callable* p) {
+    nb::gil_scoped_acquire acquire;
+    delete p;
+  });
+  return [held](Selection rows, Selection columns, V* out) {
+    nb::gil_scoped_acquire acquire;
+    const nb::object result = (*held)(index_array(rows), index_array(columns));
+    const auto values = nb::cast<Matrix<V>>(result);
+    if (int64_t(values.shape(0)) != rows.count || int64_t(values.shape(1)) != columns.count)
+      throw std::invalid_argument("the kernel function returned a block of the wrong shape");
+    std::copy(values.data(), values.data() + rows.count * columns.count, out);
+  };
+}
+
+template <class V>
+Selection listed(const Vector<Index>& rows, const Gram<V>& gram) {
+  for (size_t k = 0; k < rows.shape(0); ++k)
+    if (rows(k) < 0 || rows(k) >= gram.size()) throw std::invalid_argument("a row that does not exist");
+  return {rows.data(), 0, int64_t(rows.shape(0))};
+}
+
+template <class T, class V, class Class>
+void def_from_rows(Class& c) {
+  c.def_static(
+      "from_rows",
+      [](const Rows<T>& rows, const KernelSpec& kernel, const Groups<V>& groups, int64_t cache_bytes, int threads) {
+        return make_gram<V>(std::make_unique<FeatureSource<T, V>>(rows, kernel), groups, cache_bytes, threads);
+      },
+      nb::keep_alive<0, 1>(), "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a);
+}
+
+template <class V>
+void bind_gram(nb::module_& m, const char* name) {
+  using G = Gram<V>;
+  auto c = nb::class_<G>(m, name);
+  def_from_rows<float, V>(c);
+  if constexpr (std::is_same_v<V, double>) def_from_rows<double, V>(c);
+  c.def_static(
+       "from_matrix",
+       [](const Matrix<V>& values, const Groups<V>& groups, int64_t cache_bytes, int threads) {
+         if (values.shape(0) != values.shape(1)) throw std::invalid_argument("a Gram matrix is square");
+         return make_gram<V>(std::make_unique<MatrixSource<V>>(values.data(), int64_t(values.shape(0))), groups,
+                             cache_bytes, threads);
+       },
+       nb::keep_alive<0, 1>(), "values"_a.noconvert(), "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static(
+          "from_function",
+          [](nb::callable function, const Vector<double>& diagonal, const Groups<V>& groups, int64_t cache_bytes,
+             int threads) {
+            return make_gram<V>(
+                std::make_unique<FunctionSource<V>>(python_function<V>(std::move(function)), to_vector(diagonal)),
+                groups, cache_bytes, threads);
+          },
+          "function"_a, "diagonal"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def("line",
+           [](G& g, int64_t row, const Vector<Index>& others) {
+             if (row < 0 || row >= g.size()) throw std::invalid_argument("a row that does not exist");
+             const Selection selection = listed(others, g);
+             std::vector<V> out(selection.count);
+             {
+               nb::gil_scoped_release release;
+               std::lock_guard<std::mutex> lock(g.mutex());
+               g.line(row, selection, out.data());
+             }
+             return to_numpy(std::move(out));
+           })
+      .def("block",
+           [](G& g, const Vector<Index>& rows, const Vector<Index>& columns) {
+             const Selection r = listed(rows, g), c2 = listed(columns, g);
+             std::vector<V> out(r.count * c2.count);
+             {
+               nb::gil_scoped_release release;
+               std::lock_guard<std::mutex> lock(g.mutex());
+               g.block(r, c2, out.data());
+             }
+             return to_numpy<V>(std::move(out), {rows.shape(0), columns.shape(0)});
+           })
+      .def("diagonal",
+           [](const G& g) {
+             std::vector<double> out(g.size());
+             for (int64_t r = 0; r < g.size(); ++r) out[r] = g.diagonal(r);
+             return to_numpy(std::move(out));
+           })
+      .def_prop_ro("size", &G::size)
+      .def_prop_ro("evaluations", &G::evaluations)
+      .def_prop_ro("cache_hits", [](const G& g) { return g.cache().counts().hits; })
+      .def_prop_ro("cache_misses", [](const G& g) { return g.cache().counts().misses; })
+      .def_prop_ro("cache_evictions", [](const G& g) { return g.cache().counts().evictions; })
+      .def_prop_ro("cache_bytes", [](const G& g) { return g.cache().used_bytes(); })
+      .def_prop_ro("cache_budget", [](const G& g) { return g.cache().budget_bytes(); });
+}
+
+// ---- State --------------------------------------------------------------------------------------------------
+
+using SegmentList = std::vector<std::pair<int, double>>;
+
+template <class V>
+std::vector<Segment> checked_segments(const Gram<V>& gram, const SegmentList& list) {
+  std::vector<Segment> segments;
+  for (const auto& [group, sign] : list) {
+    if (group < 0 || group >= gram.groups()) throw std::invalid_argument("a group that does not exist");
+    segments.push_back({group, sign});
+  }
+  return segments;
+}
+
+template <class V>
+Terms checked_terms(const Gram<V>& gram, const SegmentList& list, const Vector<double>& ridge,
+                    const Vector<double>& half_linear, double bias) {
+  size_t size = 0;
+  for (const auto& [group, sign] : list) size += size_t(gram.group(group).count);
+  if (size == 0) throw std::invalid_argument("a problem without variables");
+  if (ridge.shape(0) != 1 && ridge.shape(0) != size)
+    throw std::invalid_argument("ridge: one number, or one per variable");
+  if (half_linear.shape(0) != 0 && half_linear.shape(0) != size)
+    throw std::invalid_argument("linear: none, or one number per variable");
+  return {to_vector(ridge), to_vector(half_linear), bias};
+}
+
+template <class V>
+int64_t checked(const State<V>& s, int64_t v) {
+  if (v < 0 || v >= s.size()) throw std::invalid_argument("a variable that does not exist");
+  return v;
+}
+
+template <class V>
+void check_weights(const State<V>& s, const Vector<Index>& variables, const Vector<double>& values) {
+  if (variables.shape(0) != values.shape(0) || values.shape(0) == 0)
+    throw std::invalid_argument("one weight per variable, and at least one");
+  for (size_t k = 0; k < values.shape(0); ++k) {
+    checked(s, variables(k));
+    if (!(values(k) >= 0) || !std::isfinite(values(k)))
+      throw std::invalid_argument("weights are finite and not negative");
+  }
+}
+
+// Runs body(state) without the GIL and with the Gram's cache to itself.
+template <class V, class Body>
+auto exclusively(State<V>& state, Body body) {
+  nb::gil_scoped_release release;
+  std::lock_guard<std::mutex> lock(state.gram().mutex());
+  return body(state);
+}
+
+std::tuple<double, double, bool> as_tuple(const Search& s) {
+  return {s.step, s.gain, s.clipped};
+}
+
+template <class V>
+void bind_state(nb::module_& m, const char* base_name, const char* full_name, const char* sampled_name) {
+  using S = State<V>;
+  nb::class_<S>(m, base_name)
+      .def_prop_ro("size", &S::size)
+      .def_prop_ro("toward", &S::toward)
+      .def_prop_ro("away", &S::away)
+      .def_prop_ro("value", &S::value)
+      .def_prop_ro("gap", &S::gap)
+      .def_prop_ro("gap_floor", &S::gap_floor)
+      .def_prop_ro("quadratic", &S::quadratic)
+      .def_prop_ro("support_size", &S::support_size)
+      .def_prop_ro(
+          "weights", [](const S& s) { return to_numpy(s.weights()); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "support",
+          [](const S& s) {
+            auto support = s.active();
+            std::sort(support.begin(), support.end());
+            return to_numpy(std::move(support));
+          },
+          nb::rv_policy::move)
+      .def("score", [](const S& s, int64_t v) { return s.score(checked(s, v)); })
+      .def("diagonal", [](const S& s, int64_t v) { return s.diagonal(checked(s, v)); })
+      .def("search_toward", [](S& s, int64_t i) { return as_tuple(s.search_toward(checked(s, i))); })
+      .def("search_away", [](S& s, int64_t j) { return as_tuple(s.search_away(checked(s, j))); })
+      .def("search_swap",
+           [](S& s, int64_t i, int64_t j) {
+             checked(s, i), checked(s, j);
+             return as_tuple(exclusively(s, [=](S& state) { return state.search_swap(i, j); }));
+           })
+      .def("second_order_away",
+           [](S& s, int64_t i) {
+             checked(s, i);
+             return exclusively(s, [=](S& state) { return state.second_order_away(i); });
+           })
+      .def("move",
+           [](S& s, int kind, double scale, int64_t i, double add, int64_t j, double sub, bool drop) {
+             if (add != 0) checked(s, i);
+             if (sub != 0) checked(s, j);
+             exclusively(s, [=](S& state) { state.move({Kind(kind), scale, i, add, j, sub, drop}); });
+           })
+      .def("set_weights",
+           [](S& s, const Vector<Index>& variables, const Vector<double>& values) {
+             check_weights(s, variables, values);
+             exclusively(s, [&](S& state) { state.set_weights(to_vector(variables), to_vector(values)); });
+           })
+      .def("correct",
+           [](S& s, const Vector<Index>& variables, const Vector<double>& values) {
+             check_weights(s, variables, values);
+             exclusively(s, [&](S& state) { state.correct(to_vector(variables), to_vector(values)); });
+           })
+      .def("face",
+           [](S& s, const Vector<Index>& variables) {
+             for (size_t k = 0; k < variables.shape(0); ++k) checked(s, variables(k));
+             auto q = exclusively(s, [&](S& state) { return state.face(to_vector(variables)); });
+             return to_numpy<double>(std::move(q), {variables.shape(0), variables.shape(0)});
+           })
+      .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
+      .def(
+          "run",
+          [](S& s, StepKind step, int64_t moves, double tol, double eps, int64_t stride, int64_t iteration) {
+            const Limits limits{moves, tol, eps, std::max<int64_t>(stride, 1), iteration};
+            Progress p = exclusively(s, [&](S& state) { return run(state, step, limits); });
+            const char* bytes = reinterpret_cast<const char*>(p.records.data());
+            std::vector<int64_t> kinds(p.kinds.begin(), p.kinds.end());
+            return std::make_tuple(p.moves, p.stalled, kinds, nb::bytes(bytes, p.records.size() * sizeof(Record)));
+          },
+          "step"_a, "moves"_a, "tol"_a, "eps"_a, "stride"_a, "iteration"_a);
+
+  nb::class_<FullState<V>, S>(m, full_name)
+      .def(
+          "__init__",
+          [](FullState<V>* self, std::shared_ptr<Gram<V>> gram, const SegmentList& segments,
+             const Vector<double>& ridge, const Vector<double>& half_linear, double bias) {
+            auto checked = checked_segments(*gram, segments);
+            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias);
+            new (self) FullState<V>(gram, std::move(checked), std::move(terms));
+          },
+          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
+      .def_prop_ro(
+          "gradient_half", [](const FullState<V>& s) { return to_numpy(s.gradient_half()); }, nb::rv_policy::move);
+
+  nb::class_<SampledState<V>, S>(m, sampled_name)
+      .def(
+          "__init__",
+          [](SampledState<V>* self, std::shared_ptr<Gram<V>> gram, const SegmentList& segments,
+             const Vector<double>& ridge, const Vector<double>& half_linear, double bias, int64_t sample,
+             uint64_t seed) {
+            if (sample < 1) throw std::invalid_argument("a sample has at least one variable");
+            auto checked = checked_segments(*gram, segments);
+            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias);
+            new (self) SampledState<V>(gram, std::move(checked), std::move(terms), sample, seed);
+          },
+          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "sample"_a, "seed"_a)
+      .def("look", [](SampledState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.look(); }); })
+      .def_prop_ro("samplings", &SampledState<V>::samplings);
+}
+
+template <class V>
+void bind_functions(nb::module_& m, const char* exponential_name) {
+  m.def(exponential_name, [](const Vector<V>& x) {
+    std::vector<V> out = to_vector(x);
+    hot_updates<V>().exponential(out.data(), int64_t(out.size()));
+    return to_numpy(std::move(out));
+  });
+}
+
+}  // namespace
+}  // namespace swapsvm
+
+NB_MODULE(_core, m) {
+  using namespace swapsvm;
+  nb::enum_<KernelKind>(m, "KernelKind")
+      .value("linear", KernelKind::linear)
+      .value("poly", KernelKind::poly)
+      .value("sigmoid", KernelKind::sigmoid)
+      .value("rbf", KernelKind::rbf)
+      .value("laplacian", KernelKind::laplacian);
+  nb::enum_<StepKind>(m, "StepKind")
+      .value("fw", StepKind::fw)
+      .value("mfw", StepKind::mfw)
+      .value("swap", StepKind::swap)
+      .value("swap2", StepKind::swap2);
+  nb::class_<KernelSpec>(m, "KernelSpec")
+      .def(
+          "__init__",
+          [](KernelSpec* self, KernelKind kind, double gamma, double coef0, int degree) {
+            new (self) KernelSpec{kind, gamma, coef0, degree};
+          },
+          "kind"_a, "gamma"_a = 1.0, "coef0"_a = 0.0, "degree"_a = 1);
+  bind_rows<float>(m, "Rows32");
+  bind_rows<double>(m, "Rows64");
+  bind_gram<float>(m, "Gram32");
+  bind_gram<double>(m, "Gram64");
+  bind_state<float>(m, "State32", "FullState32", "SampledState32");
+  bind_state<double>(m, "State64", "FullState64", "SampledState64");
+  bind_functions<float>(m, "exponential32");
+  bind_functions<double>(m, "exponential64");
+  m.def("simd_levels", &simd_levels);
+  m.def("simd_level", &simd_level);
+  m.def("select_simd", &select_simd, "level"_a);
+  m.def("usable_threads", &usable_threads, "wanted"_a = 0);
+}

@@ -1,0 +1,99 @@
+// Chooses, once, the table of hot loops for this machine. SWAPSVM_SIMD=portable|v2|v3|v4 overrides the choice.
+#include <cstdlib>
+#include <stdexcept>
+
+#include "hot.hpp"
+
+namespace swapsvm {
+
+#define SWAPSVM_DECLARE(isa) \
+  namespace isa {            \
+  const HotTables& tables(); \
+  }
+SWAPSVM_DECLARE(portable)
+#if SWAPSVM_X86
+SWAPSVM_DECLARE(v2)
+SWAPSVM_DECLARE(v3)
+SWAPSVM_DECLARE(v4)
+#endif
+
+namespace {
+
+struct Level {
+  const char* name;
+  const HotTables& (*tables)();
+  bool supported;
+};
+
+const std::vector<Level>& levels() {
+#if SWAPSVM_X86
+  __builtin_cpu_init();
+  static const std::vector<Level> all{{"v4", v4::tables, bool(__builtin_cpu_supports("x86-64-v4"))},
+                                      {"v3", v3::tables, bool(__builtin_cpu_supports("x86-64-v3"))},
+                                      {"v2", v2::tables, bool(__builtin_cpu_supports("x86-64-v2"))},
+                                      {"portable", portable::tables, true}};
+#else
+  static const std::vector<Level> all{{"portable", portable::tables, true}};
+#endif
+  return all;
+}
+
+const Level* find(const std::string& name) {
+  for (const Level& level : levels())
+    if (level.supported && (name.empty() || name == level.name)) return &level;
+  return nullptr;
+}
+
+const Level*& chosen() {
+  static const Level* level = [] {
+    const char* wanted = std::getenv("SWAPSVM_SIMD");
+    const Level* named = find(wanted ? wanted : "");
+    return named ? named : find("");
+  }();
+  return level;
+}
+
+}  // namespace
+
+std::vector<std::string> simd_levels() {
+  std::vector<std::string> names;
+  for (const Level& level : levels())
+    if (level.supported) names.push_back(level.name);
+  return names;
+}
+
+std::string simd_level() {
+  return chosen()->name;
+}
+
+void select_simd(const std::string& name) {
+  const Level* level = name.empty() ? nullptr : find(name);
+  if (!level) throw std::invalid_argument("simd level '" + name + "' is not available on this machine");
+  chosen() = level;
+}
+
+template <>
+const HotKernels<float, float>& hot_kernels() {
+  return chosen()->tables().float_float;
+}
+template <>
+const HotKernels<float, double>& hot_kernels() {
+  return chosen()->tables().float_double;
+}
+template <>
+const HotKernels<double, double>& hot_kernels() {
+  return chosen()->tables().double_double;
+}
+template <>
+const HotUpdates<float>& hot_updates() {
+  return chosen()->tables().float_updates;
+}
+template <>
+const HotUpdates<double>& hot_updates() {
+  return chosen()->tables().double_updates;
+}
+const HotScan& hot_scan() {
+  return chosen()->tables().scan;
+}
+
+}  // namespace swapsvm

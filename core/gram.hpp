@@ -1,0 +1,122 @@
+// Kernel values of one data set behind a cache, for rows partitioned into groups (the classes).
+//
+// A cached line is k(x_row, rows of one group): plain values, without labels, bias or ridge. So one cache
+// serves every class pair, every C and every fold of the same rows.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cache.hpp"
+#include "source.hpp"
+
+namespace swapsvm {
+
+template <class V>
+class Gram {
+ public:
+  using Value = V;
+
+  Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads)
+      : source_(std::move(source)), groups_(std::move(groups)), cache_(cache_bytes), threads_(threads) {
+    diagonal_.resize(source_->size());
+    for (int64_t r = 0; r < source_->size(); ++r) diagonal_[r] = source_->diagonal(r);
+  }
+
+  int64_t size() const { return source_->size(); }
+  int groups() const { return int(groups_.size()); }
+  Selection group(int g) const { return {groups_[g].data(), 0, int64_t(groups_[g].size())}; }
+  double diagonal(int64_t row) const { return diagonal_[row]; }
+  int threads() const { return usable_threads(threads_); }
+
+  // Lines of one row against some groups. They stay valid until the same slot is asked for another column.
+  const std::vector<const V*>& column(int64_t row, const std::vector<int>& groups, int slot) {
+    Slot& s = slots_[slot];
+    if (s.row == row && s.groups == groups) return s.lines;
+    release(s);
+    s.row = row;
+    s.groups = groups;
+    s.lines.clear();
+    s.scratch.resize(groups_.size());
+    for (const int g : groups) s.lines.push_back(line(row, g, s));
+    return s.lines;
+  }
+
+  void line(int64_t row, Selection others, V* out) {
+    evaluations_ += others.count;
+    source_->line(row, others, out, threads_for(others.count));
+  }
+  void block(Selection rows, Selection columns, V* out) {
+    evaluations_ += rows.count * columns.count;
+    source_->block(rows, columns, out, threads_for(rows.count * columns.count));
+  }
+  void product(Selection rows, Selection columns, const double* coef, double* out) {
+    evaluations_ += rows.count * columns.count;
+    source_->product(rows, columns, coef, out, threads_for(rows.count * columns.count));
+  }
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out) {
+    evaluations_ += rows.count * columns.count;
+    source_->exact_product(rows, columns, coef, out, threads_for(rows.count * columns.count));
+  }
+
+  int64_t evaluations() const { return evaluations_; }
+  const Cache<V>& cache() const { return cache_; }
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  using Line = typename Cache<V>::Line;
+
+  struct Slot {
+    int64_t row = -1;
+    std::vector<int> groups;
+    std::vector<const V*> lines;
+    std::vector<Line*> pinned;
+    std::vector<std::vector<V>> scratch;  // per group, for lines that the cache has no room for
+  };
+
+  static void release(Slot& s) {
+    for (Line* line : s.pinned) --line->pins;
+    s.pinned.clear();
+    s.row = -1;
+  }
+
+  // Below this many values a team of threads costs more than it brings.
+  int threads_for(int64_t values) const { return values < 4096 ? 1 : threads(); }
+
+  const V* line(int64_t row, int g, Slot& s) {
+    const uint64_t key = uint64_t(row) * groups_.size() + g;
+    Line* cached = cache_.find(key);
+    V* values = nullptr;
+    if (!cached) {
+      cached = cache_.insert(key, group(g).count);
+      if (!cached) s.scratch[g].resize(group(g).count);
+      values = cached ? cached->values.get() : s.scratch[g].data();
+      fill(row, g, values, cached);
+    }
+    if (!cached) return values;
+    ++cached->pins;
+    s.pinned.push_back(cached);
+    return cached->values.get();
+  }
+
+  void fill(int64_t row, int g, V* values, Line* cached) {
+    try {
+      line(row, group(g), values);
+    } catch (...) {  // a user's function failed: no half-filled line may stay behind
+      if (cached) cache_.erase(cached);
+      throw;
+    }
+  }
+
+  std::unique_ptr<Source<V>> source_;
+  std::vector<std::vector<Index>> groups_;
+  std::vector<double> diagonal_;
+  Cache<V> cache_;
+  Slot slots_[2];
+  int64_t evaluations_ = 0;
+  int threads_;
+  std::mutex mutex_;
+};
+
+}  // namespace swapsvm

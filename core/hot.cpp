@@ -1,0 +1,341 @@
+// Kernel lines, blocks and fused products; the update of the gradient and the scan for the oracles.
+// Compiled once per instruction set with SWAPSVM_ISA naming it (see hot.hpp and CMakeLists.txt).
+#include "hot.hpp"
+
+#include "simd.hpp"
+
+namespace swapsvm::SWAPSVM_ISA {
+namespace {
+
+constexpr int kRowsAtOnce = 4;  // rows of a register tile
+
+template <class V>
+constexpr int kStripWidth = kStripVectors * kLanes<V>;
+
+// ---- reductions of two dense rows -------------------------------------------------------------------------
+
+template <Reduction R, class V>
+SWAPSVM_ALWAYS_INLINE Vec<V> add_pair(Vec<V> total, Vec<V> x, Vec<V> z) {
+  if constexpr (R == Reduction::dot) return total + x * z;
+  const Vec<V> difference = x - z;
+  if constexpr (R == Reduction::squared) return total + difference * difference;
+  return total + absolute<V>(difference);
+}
+
+// Lane l is all ones if l < count: cuts what a load reads past the end of a row.
+template <class V>
+SWAPSVM_ALWAYS_INLINE Int<V> first_lanes(int64_t count) {
+  Int<V> lane;
+  for (int l = 0; l < kLanes<V>; ++l) lane[l] = l;
+  return lane < (decltype(lane[0] + 0))count;
+}
+
+// The last, partial vector of a row. Inside the matrix it is read whole and cut; at its end number by number.
+template <class V, class T>
+SWAPSVM_ALWAYS_INLINE Vec<V> load_tail(const T* p, int64_t count, Int<V> mask, const T* end) {
+  if (__builtin_expect(p + kLanes<V> <= end, 1)) return (Vec<V>)((Int<V>)load<V>(p) & mask);
+  T lanes[kLanes<V>] = {};
+  for (int64_t l = 0; l < count; ++l) lanes[l] = p[l];
+  return load<V>(lanes);
+}
+
+template <class V>
+constexpr int kRowsInFlight = kLanes<V> < 4 ? kLanes<V> : 4;  // independent sums that hide the latency of an addition
+
+template <Reduction R, class V, class T>
+SWAPSVM_ALWAYS_INLINE void reduce_rows(const T* const* x, const V* z, int64_t features, Int<V> mask, const T* end,
+                                       Vec<V>* total) {
+  constexpr int lanes = kLanes<V>, rows = kRowsInFlight<V>;
+  Vec<V> sums[rows] = {};
+  int64_t f = 0;
+  for (; f + lanes <= features; f += lanes) {
+    const Vec<V> zf = load<V>(z + f);
+#pragma GCC unroll 4
+    for (int k = 0; k < rows; ++k) sums[k] = add_pair<R, V>(sums[k], load<V>(x[k] + f), zf);
+  }
+  if (f < features) {
+    const Vec<V> zf = load<V>(z + f);
+#pragma GCC unroll 4
+    for (int k = 0; k < rows; ++k)
+      sums[k] = add_pair<R, V>(sums[k], load_tail<V>(x[k] + f, features - f, mask, end), zf);
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < rows; ++k) total[k] = sums[k];
+}
+
+template <Reduction R, class V, class T>
+void dense_line(const Rows<T>& data, const V* z, Selection rows, V* out) {
+  constexpr int lanes = kLanes<V>;
+  const T* end = data.data + data.size * data.features;
+  const Int<V> mask = first_lanes<V>(data.features % lanes);
+  for (int64_t first = 0; first < rows.count; first += lanes) {
+    const int count = int(rows.count - first < lanes ? rows.count - first : lanes);
+    Vec<V> totals[lanes];
+#pragma GCC unroll 4
+    for (int r = 0; r < lanes; r += kRowsInFlight<V>) {
+      const T* x[kRowsInFlight<V>];
+      for (int k = 0; k < kRowsInFlight<V>; ++k)  // past the last row: the last row again, never stored
+        x[k] = data.data + rows[first + (r + k < count ? r + k : count - 1)] * data.features;
+      reduce_rows<R, V>(x, z, data.features, mask, end, totals + r);
+    }
+    const Vec<V> reduced = row_sums<V>(totals);
+    if (count == lanes)
+      store<V>(out + first, reduced);
+    else
+      for (int k = 0; k < count; ++k) out[first + k] = reduced[k];
+  }
+}
+
+// ---- reductions of a sparse row with a spread-out one -----------------------------------------------------
+//
+// |x - z|^2 = |z|^2 + sum_{f in x} x_f (x_f - 2 z_f);  |x - z|_1 = |z|_1 + sum_{f in x} (|x_f - z_f| - |z_f|)
+
+template <Reduction R, class V>
+SWAPSVM_ALWAYS_INLINE V sparse_pair(V x, V z) {
+  if constexpr (R == Reduction::dot) return x * z;
+  if constexpr (R == Reduction::squared) return x * (x - 2 * z);
+  return __builtin_fabs(x - z) - __builtin_fabs(z);
+}
+
+template <Reduction R, class V>
+SWAPSVM_ALWAYS_INLINE V not_negative(V reduced) {
+  if constexpr (R == Reduction::dot) return reduced;
+  return reduced > 0 ? reduced : V(0);  // distances: rounding can leave -1e-7
+}
+
+template <Reduction R, class V, class T>
+void sparse_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out) {
+  for (int64_t k = 0; k < rows.count; ++k) {
+    const int64_t row = rows[k];
+    V total = 0;
+    for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p)
+      total += sparse_pair<R, V>(V(data.data[p]), z.dense[data.indices[p]]);
+    out[k] = not_negative<R, V>(total + z.offset);
+  }
+}
+
+// ---- from the reduction to the kernel value ---------------------------------------------------------------
+
+template <class V, class Map>
+SWAPSVM_ALWAYS_INLINE void transform(V* values, int64_t count, Map map) {
+  constexpr int lanes = kLanes<V>;
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes) store<V>(values + k, map(load<V>(values + k)));
+  const int remaining = int(count - k) % lanes;
+  if (!remaining) return;
+  V rest[lanes] = {};
+  for (int l = 0; l < remaining; ++l) rest[l] = values[k + l];
+  store<V>(rest, map(load<V>(rest)));
+  for (int l = 0; l < remaining; ++l) values[k + l] = rest[l];
+}
+
+template <class V>
+SWAPSVM_ALWAYS_INLINE Vec<V> integer_power(Vec<V> base, int exponent) {
+  Vec<V> result = splat<V>(V(1));
+  for (; exponent > 0; exponent >>= 1, base = base * base)
+    if (exponent & 1) result = result * base;
+  return result;
+}
+
+template <class V>
+void finish(const KernelSpec& kernel, V* values, int64_t count) {
+  const V gamma = V(kernel.gamma), coef0 = V(kernel.coef0);
+  switch (kernel.kind) {
+    case KernelKind::linear: return;
+    case KernelKind::rbf:
+    case KernelKind::laplacian:
+      return transform<V>(values, count, [=](Vec<V> x) { return exponential<V>(x * -gamma); });
+    case KernelKind::sigmoid:
+      return transform<V>(values, count, [=](Vec<V> x) { return hyperbolic_tangent<V>(x * gamma + coef0); });
+    case KernelKind::poly:
+      return transform<V>(values, count,
+                          [=, d = kernel.degree](Vec<V> x) { return integer_power<V>(x * gamma + coef0, d); });
+  }
+}
+
+template <Reduction R, class T, class V>
+void reduced_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out) {
+  if (data.sparse())
+    sparse_line<R, V>(data, z, rows, out);
+  else
+    dense_line<R, V>(data, z.dense, rows, out);
+}
+
+template <class T, class V>
+void line(const Rows<T>& data, const KernelSpec& kernel, const Query<V>& z, Selection rows, V* out) {
+  switch (kernel.reduction()) {
+    case Reduction::dot: reduced_line<Reduction::dot>(data, z, rows, out); break;
+    case Reduction::squared: reduced_line<Reduction::squared>(data, z, rows, out); break;
+    case Reduction::absolute: reduced_line<Reduction::absolute>(data, z, rows, out); break;
+  }
+  finish<V>(kernel, out, rows.count);
+}
+
+// ---- register tiles: a few rows against a strip of a packed block -------------------------------------------
+
+template <Reduction R, class T, class V>
+SWAPSVM_ALWAYS_INLINE void dense_tile(const T* const* x, const V* strip, int64_t features, V* out) {
+  Vec<V> total[kRowsAtOnce][kStripVectors] = {};
+  for (int64_t f = 0; f < features; ++f, strip += kStripWidth<V>) {
+#pragma GCC unroll 4
+    for (int s = 0; s < kStripVectors; ++s) {
+      const Vec<V> z = load<V>(strip + s * kLanes<V>);
+#pragma GCC unroll 4
+      for (int k = 0; k < kRowsAtOnce; ++k) total[k][s] = add_pair<R, V>(total[k][s], splat<V>(V(x[k][f])), z);
+    }
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < kRowsAtOnce; ++k)
+#pragma GCC unroll 4
+    for (int s = 0; s < kStripVectors; ++s) store<V>(out + (k * kStripVectors + s) * kLanes<V>, total[k][s]);
+}
+
+template <Reduction R, class T, class V>
+SWAPSVM_ALWAYS_INLINE void sparse_tile(const Rows<T>& data, int64_t row, const V* strip, const V* offsets, V* out) {
+  Vec<V> total[kStripVectors];
+  for (int s = 0; s < kStripVectors; ++s) total[s] = load<V>(offsets + s * kLanes<V>);
+  V own = 0;  // what does not depend on z: sum of x_f^2
+  for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) {
+    const V x = V(data.data[p]);
+    const V* zf = strip + data.indices[p] * kStripWidth<V>;
+    if constexpr (R == Reduction::squared) own += x * x;
+#pragma GCC unroll 4
+    for (int s = 0; s < kStripVectors; ++s) {
+      const Vec<V> z = load<V>(zf + s * kLanes<V>);
+      if constexpr (R == Reduction::dot) total[s] += splat<V>(x) * z;
+      if constexpr (R == Reduction::squared) total[s] -= splat<V>(2 * x) * z;
+      if constexpr (R == Reduction::absolute) total[s] += absolute<V>(splat<V>(x) - z) - absolute<V>(z);
+    }
+  }
+  for (int s = 0; s < kStripVectors; ++s) {
+    Vec<V> reduced = total[s] + own;
+    if constexpr (R != Reduction::dot) reduced = larger<V>(reduced, Vec<V>{});
+    store<V>(out + s * kLanes<V>, reduced);
+  }
+}
+
+template <Reduction R, class T, class V>
+void reduced_tile(const Rows<T>& data, const Packed<V>& block, int64_t strip, const int64_t* rows, V* out) {
+  const V* values = block.strips + strip * block.features * kStripWidth<V>;
+  if (data.sparse()) {
+    for (int k = 0; k < kRowsAtOnce; ++k)
+      sparse_tile<R, T, V>(data, rows[k], values, block.offsets + strip * kStripWidth<V>, out + k * kStripWidth<V>);
+  } else {
+    const T* x[kRowsAtOnce];
+    for (int k = 0; k < kRowsAtOnce; ++k) x[k] = data.data + rows[k] * data.features;
+    dense_tile<R, T, V>(x, values, block.features, out);
+  }
+}
+
+// Kernel values [kRowsAtOnce][kStripWidth] of a few rows against one strip.
+template <class T, class V>
+void tile(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, int64_t strip, const int64_t* rows,
+          V* out) {
+  switch (kernel.reduction()) {
+    case Reduction::dot: reduced_tile<Reduction::dot>(data, block, strip, rows, out); break;
+    case Reduction::squared: reduced_tile<Reduction::squared>(data, block, strip, rows, out); break;
+    case Reduction::absolute: reduced_tile<Reduction::absolute>(data, block, strip, rows, out); break;
+  }
+  finish<V>(kernel, out, kRowsAtOnce * kStripWidth<V>);
+}
+
+// The rows of one tile; past the last row the last row again, whose values nobody takes.
+struct RowsOfTile {
+  int64_t at[kRowsAtOnce];
+  int count;
+
+  SWAPSVM_ALWAYS_INLINE RowsOfTile(Selection rows, int64_t first)
+      : count(int(rows.count - first < kRowsAtOnce ? rows.count - first : kRowsAtOnce)) {
+    for (int k = 0; k < kRowsAtOnce; ++k) at[k] = rows[first + (k < count ? k : count - 1)];
+  }
+};
+
+template <class T, class V>
+void block_values(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, V* out,
+                  int64_t stride) {
+  V values[kRowsAtOnce * kStripWidth<V>];
+  for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+    const RowsOfTile tile_rows(rows, first);
+    for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
+      const int64_t width = block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>;
+      for (int k = 0; k < tile_rows.count; ++k)
+        __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * width);
+    }
+  }
+}
+
+template <class T, class V>
+void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, double* out) {
+  V values[kRowsAtOnce * kStripWidth<V>];
+  for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+    const RowsOfTile tile_rows(rows, first);
+    Vec<V> total[kRowsAtOnce] = {};
+    for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
+#pragma GCC unroll 4
+      for (int s = 0; s < kStripWidth<V>; s += kLanes<V>) {
+        const Vec<V> coef = load<V>(block.coef + column + s);
+#pragma GCC unroll 4
+        for (int k = 0; k < kRowsAtOnce; ++k) total[k] += load<V>(values + k * kStripWidth<V> + s) * coef;
+      }
+    }
+    for (int k = 0; k < tile_rows.count; ++k) out[first + k] += double(sum<V>(total[k]));
+  }
+}
+
+// ---- gradient ---------------------------------------------------------------------------------------------
+
+template <class V>
+void update(const ColumnUpdate<V>& u, double* h, int64_t count) {
+  const double constant = u.bias * (u.add - u.sub);
+  int64_t k = 0;
+  for (; k + kLanes<double> <= count; k += kLanes<double>) {
+    const Vec<double> i = load<double>(u.column_i + k), j = load<double>(u.column_j + k);
+    store<double>(h + k, load<double>(h + k) * u.scale + i * u.add - j * u.sub + constant);
+  }
+  for (; k < count; ++k) h[k] = h[k] * u.scale + u.column_i[k] * u.add - u.column_j[k] * u.sub + constant;
+}
+
+Extremes scan(const double* h, const double* half_linear, const double* weights, int64_t count) {
+  const double infinity = __builtin_inf();
+  Vec<double> lowest = splat<double>(infinity), highest = -lowest;
+  const auto see = [&](Vec<double> score, Vec<double> weight) {
+    lowest = smaller<double>(score, lowest);
+    const Vec<double> active = weight > 0 ? score : splat<double>(-infinity);
+    highest = larger<double>(active, highest);
+  };
+  int64_t k = 0;
+  for (; k + kLanes<double> <= count; k += kLanes<double>) {
+    Vec<double> score = load<double>(h + k);
+    if (half_linear) score -= load<double>(half_linear + k);
+    see(score, load<double>(weights + k));
+  }
+  for (; k < count; ++k) see(splat<double>(half_linear ? h[k] - half_linear[k] : h[k]), splat<double>(weights[k]));
+  Extremes result{infinity, -infinity};
+  for (int l = 0; l < kLanes<double>; ++l) {
+    if (lowest[l] < result.lowest) result.lowest = lowest[l];
+    if (highest[l] > result.highest_active) result.highest_active = highest[l];
+  }
+  return result;
+}
+
+template <class V>
+void exponential_of(V* values, int64_t count) {
+  transform<V>(values, count, [](Vec<V> x) { return exponential<V>(x); });
+}
+
+template <class T, class V>
+constexpr HotKernels<T, V> kKernels{kStripWidth<V>, line<T, V>, block_values<T, V>, product<T, V>};
+template <class V>
+constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>};
+
+}  // namespace
+
+const HotTables& tables() {
+  static constexpr HotTables kTables{kKernels<float, float>, kKernels<float, double>, kKernels<double, double>,
+                                     kUpdates<float>,        kUpdates<double>,        {scan}};
+  return kTables;
+}
+
+}  // namespace swapsvm::SWAPSVM_ISA

@@ -1,0 +1,92 @@
+// The loops that take the time, behind one table of functions for each instruction set.
+//
+// hot.cpp is compiled once per instruction set; `hot<T, V>()` returns the table of the best one this machine
+// has (or the one chosen by SWAPSVM_SIMD / select_simd). T is the type of the stored data, V that of the
+// arithmetic: (float, float), (double, double) for speed, (float, double) for certificates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+#include "rows.hpp"
+
+namespace swapsvm {
+
+// One row spread out as a dense vector, padded with zeros to a multiple of kAlign numbers.
+// `offset` is what the zeros of a sparse row add to the reduction: |z|^2 or |z|_1 (MATH: x absent from z).
+template <class V>
+struct Query {
+  const V* dense = nullptr;
+  V offset = 0;
+};
+
+// A block of rows, transposed in strips: entry (f, b) of strip s is at strips[(s * features + f) * width + b].
+template <class V>
+struct Packed {
+  const V* strips = nullptr;
+  const V* offsets = nullptr;  // per row of the block, as in Query
+  const V* coef = nullptr;     // per row of the block, zero in the padding
+  int64_t count = 0;           // rows in the block
+  int64_t features = 0;
+};
+
+inline constexpr int kAlign = 16;  // numbers: the widest vector is 16 floats
+
+// Smallest value and its place in a range, and largest among the active: what the oracles need of a chunk.
+struct Extremes {
+  double lowest;
+  double highest_active;
+};
+
+// h <- scale h + add (column_i + bias) - sub (column_j + bias), signs already inside add and sub.
+template <class V>
+struct ColumnUpdate {
+  double scale, add, sub, bias;
+  const V* column_i;
+  const V* column_j;
+};
+
+template <class T, class V>
+struct HotKernels {
+  int strip_width;
+  // out[k] = k(x_rows[k], z)
+  void (*line)(const Rows<T>&, const KernelSpec&, const Query<V>&, Selection, V* out);
+  // out[k * stride + b] = k(x_rows[k], block_b)
+  void (*block)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, V* out, int64_t stride);
+  // out[k] += sum_b coef_b k(x_rows[k], block_b); no kernel value leaves the registers and a strip in L1
+  void (*product)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, double* out);
+};
+
+template <class V>
+struct HotUpdates {
+  void (*update)(const ColumnUpdate<V>&, double* h, int64_t count);
+  void (*exponential)(V* values, int64_t count);
+};
+
+struct HotScan {
+  // score = h - half_linear (which may be null); active where weight > 0
+  Extremes (*scan)(const double* h, const double* half_linear, const double* weights, int64_t count);
+};
+
+struct HotTables {
+  HotKernels<float, float> float_float;
+  HotKernels<float, double> float_double;
+  HotKernels<double, double> double_double;
+  HotUpdates<float> float_updates;
+  HotUpdates<double> double_updates;
+  HotScan scan;
+};
+
+template <class T, class V>
+const HotKernels<T, V>& hot_kernels();
+template <class V>
+const HotUpdates<V>& hot_updates();
+const HotScan& hot_scan();
+
+std::vector<std::string> simd_levels();      // available on this machine, best first
+std::string simd_level();                    // in use
+void select_simd(const std::string& level);  // for tests and benchmarks
+
+}  // namespace swapsvm

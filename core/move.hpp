@@ -1,0 +1,40 @@
+// A move on the simplex, weights <- scale * weights + add * e_i - sub * e_j, and the search that leads to it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace swapsvm {
+
+enum class Kind : int32_t { toward, away, swap_add, swap_drop, corrective };
+inline constexpr int kKinds = 5;
+
+struct Move {
+  Kind kind = Kind::toward;
+  double scale = 1.0;
+  int64_t i = -1;
+  double add = 0.0;
+  int64_t j = -1;
+  double sub = 0.0;
+  bool drop = false;  // weight j becomes exactly zero
+
+  bool empty() const { return add == 0.0 && sub == 0.0; }
+};
+
+// Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.
+struct Search {
+  double step = 0.0;
+  double gain = 0.0;  // of the unclipped step: that is what SWAP compares ([SWAP14] Alg. 3)
+  bool clipped = false;
+
+  static Search along(double slope, double curvature, double longest) {
+    if (!(slope > 0.0)) return {};
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double best = curvature > 0.0 ? slope / curvature : infinity;
+    // differs from [SWAP14]: the feasible step is min(step, bound), the paper prints max
+    return {std::min(best, longest), curvature > 0.0 ? slope * slope / (2 * curvature) : infinity, best >= longest};
+  }
+};
+
+}  // namespace swapsvm

@@ -1,0 +1,152 @@
+// The state that knows h on the active set only. The toward vertex is the best of a few random variables and of the
+// active ones, so a move costs (sample + 2) |active| kernel values whatever the number of variables: [SWAP14],
+// "Adaptations to SVMs". The gap it shows is that of the sample; certify() makes one full pass and remembers the true
+// toward vertex, which the next move then takes.
+#pragma once
+
+#include "state.hpp"
+
+namespace swapsvm {
+
+template <class V>
+class SampledState final : public State<V> {
+  using Base = State<V>;
+  using Base::active_, Base::gram_, Base::size_, Base::terms_, Base::weights_;
+
+ public:
+  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, int64_t sample, uint64_t seed)
+      : Base(std::move(gram), std::move(segments), std::move(terms)),
+        h_(size_, 0.0),
+        sample_(sample),
+        random_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+
+  double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
+  int64_t samplings() const { return samplings_; }
+
+  void correct(const std::vector<Index>& variables, const std::vector<double>& values) override {
+    this->clear_weights();
+    for (size_t k = 0; k < variables.size(); ++k)
+      if (values[k] > 0) this->set_weight(variables[k], values[k]);
+    this->normalize_weights();
+    evaluate(active_);
+    this->set_value(h_);
+    look();
+  }
+
+  void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) override {
+    correct(variables, values);  // no full pass: that is certify's
+  }
+
+  // As after a move: a new sample from the same weights.
+  void look() {
+    draw();
+    choose_vertices();
+  }
+
+  void certify() override {
+    this->normalize_weights();
+    this->exact_gradient(h_);
+    this->set_value(h_);
+    candidates_.resize(size_);
+    for (int64_t v = 0; v < size_; ++v) candidates_[v] = Index(v);
+    choose_vertices();
+    candidates_.clear();
+    candidates_.shrink_to_fit();
+  }
+
+ protected:
+  double kernel(int64_t i, int64_t j) override {
+    const Index other = Index(this->row(j));
+    V value;
+    gram_->line(this->row(i), {&other, 0, 1}, &value);
+    return double(value);
+  }
+
+  void kernel_row(int64_t i, const std::vector<Index>& variables, std::vector<double>& out) override {
+    rows_.clear();
+    for (const Index v : variables) rows_.push_back(Index(this->row(v)));
+    line_.resize(rows_.size());
+    gram_->line(this->row(i), {rows_.data(), 0, int64_t(rows_.size())}, line_.data());
+    out.assign(line_.begin(), line_.end());
+  }
+
+  void move_gradient(const Move& m) override {
+    for (const Index v : active_) h_[v] *= m.scale;
+    if (m.scale == 0.0) h_[m.i] = 0.0;
+    if (m.add != 0) add_column(m.i, m.add);
+    if (m.sub != 0) add_column(m.j, -m.sub);
+    look();
+  }
+
+ private:
+  void add_column(int64_t v, double weight) {
+    kernel_row(v, active_, this->kernel_of_active_);
+    for (size_t p = 0; p < active_.size(); ++p) {
+      const int64_t u = active_[p];
+      h_[u] += weight * this->sign(u) * this->sign(v) * (this->kernel_of_active_[p] + terms_.bias);
+    }
+    h_[v] += weight * this->ridge(v);
+  }
+
+  void draw() {
+    ++samplings_;
+    candidates_.clear();
+    for (int64_t k = 0; k < sample_; ++k) {
+      const Index v = Index(next() % uint64_t(size_));
+      if (!(weights_[v] > 0)) candidates_.push_back(v);
+    }
+    evaluate(candidates_);
+  }
+
+  // h_v = s_v (sum_u s_u a_u k(x_v, x_u) + bias sum_u s_u a_u) + ridge_v a_v at the listed variables
+  void evaluate(const std::vector<Index>& variables) {
+    std::vector<Index> columns, rows;
+    std::vector<double> coef, product(variables.size());
+    double total = 0;
+    for (const Index u : active_) {
+      columns.push_back(Index(this->row(u)));
+      coef.push_back(weights_[u] * this->sign(u));
+      total += coef.back();
+    }
+    for (const Index v : variables) rows.push_back(Index(this->row(v)));
+    gram_->product({rows.data(), 0, int64_t(rows.size())}, {columns.data(), 0, int64_t(columns.size())}, coef.data(),
+                   product.data());
+    for (size_t k = 0; k < variables.size(); ++k) {
+      const Index v = variables[k];
+      h_[v] = this->sign(v) * (product[k] + terms_.bias * total) + this->ridge(v) * weights_[v];
+    }
+  }
+
+  void choose_vertices() {
+    const auto better = [&](int64_t v, int64_t best, double sense) {
+      const double difference = sense * (score(v) - score(best));
+      return difference > 0 || (difference == 0 && v < best);
+    };
+    int64_t low = active_[0], high = active_[0];
+    for (const Index v : active_) {
+      if (better(v, low, -1)) low = v;
+      if (better(v, high, +1)) high = v;
+    }
+    for (const Index v : candidates_)
+      if (better(v, low, -1)) low = v;
+    this->toward_ = low;
+    this->away_ = high;
+    this->toward_score_ = score(low);
+    if (!std::isfinite(this->toward_score_)) throw std::invalid_argument("a kernel value is not finite");
+  }
+
+  uint64_t next() {  // splitmix64
+    uint64_t z = (random_ += 0x9E3779B97F4A7C15ull);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+  }
+
+  std::vector<double> h_;  // by variable; valid on the active set and the last sample
+  std::vector<Index> candidates_, rows_;
+  std::vector<V> line_;
+  int64_t sample_, samplings_ = 0;
+  uint64_t random_;
+};
+
+}  // namespace swapsvm

@@ -1,0 +1,270 @@
+// Where kernel values come from: features and a kernel, a matrix, or a function.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "hot.hpp"
+#include "parallel.hpp"
+
+namespace swapsvm {
+
+inline constexpr int64_t kRowChunk = 1024;          // rows of one parallel piece of work
+inline constexpr int64_t kPackedBytes = 256 << 10;  // a packed block stays in the second-level cache
+
+inline Selection all_rows(int64_t count) {
+  return {nullptr, 0, count};
+}
+
+// Plain kernel values k(x_r, x_c) of one data set: no labels, no bias, no ridge. V is float or double.
+template <class V>
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual int64_t size() const = 0;
+  virtual double diagonal(int64_t row) const = 0;
+  virtual void line(int64_t row, Selection others, V* out, int threads) const = 0;
+  virtual void block(Selection rows, Selection columns, V* out, int threads) const = 0;
+  // out[r] = sum_c coef[c] k(x_r, x_c), kernel values in V
+  virtual void product(Selection rows, Selection columns, const double* coef, double* out, int threads) const = 0;
+  // the same with kernel values in double: what certificates are made of
+  virtual void exact_product(Selection rows, Selection columns, const double* coef, double* out, int threads) const = 0;
+};
+
+// ---- packing ------------------------------------------------------------------------------------------------
+
+template <class V>
+V zeros_part(Reduction reduction, V x) {
+  return reduction == Reduction::squared ? x * x : reduction == Reduction::absolute ? std::abs(x) : V(0);
+}
+
+template <class T, class Visit>
+void for_each_entry(const Rows<T>& data, int64_t row, Visit visit) {
+  if (data.sparse()) {
+    for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) visit(data.indices[p], data.data[p]);
+  } else {
+    const T* x = data.data + row * data.features;
+    for (int64_t f = 0; f < data.features; ++f) visit(f, x[f]);
+  }
+}
+
+// A block of rows transposed into strips (see Packed), with the coefficients it is to be multiplied by.
+template <class V>
+class PackedBlock {
+ public:
+  template <class T>
+  PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width)
+      : features_(data.features), count_(rows.count) {
+    const int64_t padded = (rows.count + width - 1) / width * width;
+    strips_.assign(padded * data.features, V(0));
+    offsets_.assign(padded, V(0));
+    coef_.assign(padded, V(0));
+    for (int64_t b = 0; b < rows.count; ++b) {
+      V* column = strips_.data() + (b / width) * data.features * width + b % width;
+      for_each_entry(data, rows[b], [&](int64_t f, T value) {
+        column[f * width] = V(value);
+        offsets_[b] += zeros_part(reduction, V(value));
+      });
+      if (coef) coef_[b] = V(coef[b]);
+    }
+  }
+  Packed<V> view() const { return {strips_.data(), offsets_.data(), coef_.data(), count_, features_}; }
+
+ private:
+  std::vector<V> strips_, offsets_, coef_;
+  int64_t features_, count_;
+};
+
+template <class V>
+int64_t packed_rows(int64_t features, int width) {
+  const int64_t fit = kPackedBytes / int64_t(sizeof(V)) / (features > 0 ? features : 1) / width * width;
+  return fit < width ? width : fit > 1024 ? 1024 : fit;
+}
+
+// Calls body(first, packed block) for consecutive pieces of `columns` that stay in cache.
+template <class V, class T, class Body>
+void for_each_packed(const Rows<T>& data, const KernelSpec& kernel, Selection columns, const double* coef, int width,
+                     Body body) {
+  const int64_t step = packed_rows<V>(data.features, width);
+  for (int64_t first = 0; first < columns.count; first += step) {
+    const int64_t count = columns.count - first < step ? columns.count - first : step;
+    const PackedBlock<V> block(data, kernel.reduction(), columns.part(first, count), coef ? coef + first : nullptr,
+                               width);
+    body(first, block.view());
+  }
+}
+
+// out[r] = sum_c coef[c] k(left_r, right_c): the fused product of prediction, sampling and certificates.
+template <class T, class V>
+void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                   const KernelSpec& kernel, const double* coef, double* out, int threads) {
+  const auto& hot = hot_kernels<T, V>();
+  for (int64_t r = 0; r < rows.count; ++r) out[r] = 0;
+  for_each_packed<V>(right, kernel, columns, coef, hot.strip_width, [&](int64_t, Packed<V> block) {
+    parallel_chunks(rows.count, kRowChunk / 4, threads, [&](int64_t begin, int64_t count) {
+      hot.product(left, kernel, block, rows.part(begin, count), out + begin);
+    });
+  });
+}
+
+// out[r * columns.count + c] = k(left_r, right_c)
+template <class T, class V>
+void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                  const KernelSpec& kernel, V* out, int threads) {
+  const auto& hot = hot_kernels<T, V>();
+  for_each_packed<V>(right, kernel, columns, nullptr, hot.strip_width, [&](int64_t first, Packed<V> block) {
+    parallel_chunks(rows.count, kRowChunk / 4, threads, [&](int64_t begin, int64_t count) {
+      hot.block(left, kernel, block, rows.part(begin, count), out + begin * columns.count + first, columns.count);
+    });
+  });
+}
+
+// ---- features and a kernel ----------------------------------------------------------------------------------
+
+template <class T, class V>
+class FeatureSource final : public Source<V> {
+ public:
+  FeatureSource(Rows<T> data, KernelSpec kernel) : data_(data), kernel_(kernel) {}
+
+  int64_t size() const override { return data_.size; }
+
+  double diagonal(int64_t row) const override {
+    if (kernel_.reduction() != Reduction::dot) return 1.0;
+    double square = 0;
+    for_each_entry(data_, row, [&](int64_t, T x) { square += double(x) * double(x); });
+    const double u = kernel_.gamma * square + kernel_.coef0;
+    switch (kernel_.kind) {
+      case KernelKind::poly: return std::pow(u, kernel_.degree);
+      case KernelKind::sigmoid: return std::tanh(u);
+      default: return square;
+    }
+  }
+
+  void line(int64_t row, Selection others, V* out, int threads) const override {
+    const SpreadRow z(data_, kernel_.reduction(), row);
+    const auto& hot = hot_kernels<T, V>();
+    parallel_chunks(others.count, kRowChunk, threads, [&](int64_t begin, int64_t count) {
+      hot.line(data_, kernel_, z.query(), others.part(begin, count), out + begin);
+    });
+  }
+
+  void block(Selection rows, Selection columns, V* out, int threads) const override {
+    kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, threads);
+  }
+
+  void product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    fused_product<T, V>(data_, rows, data_, columns, kernel_, coef, out, threads);
+  }
+
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    fused_product<T, double>(data_, rows, data_, columns, kernel_, coef, out, threads);
+  }
+
+ private:
+  class SpreadRow {
+   public:
+    SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
+        : dense_((data.features + kAlign - 1) / kAlign * kAlign, V(0)) {
+      for_each_entry(data, row, [&](int64_t f, T value) {
+        dense_[f] = V(value);
+        offset_ += zeros_part(reduction, V(value));
+      });
+    }
+    Query<V> query() const { return {dense_.data(), offset_}; }
+
+   private:
+    std::vector<V> dense_;
+    V offset_ = 0;
+  };
+
+  Rows<T> data_;
+  KernelSpec kernel_;
+};
+
+// ---- a matrix -----------------------------------------------------------------------------------------------
+
+template <class V>
+class MatrixSource final : public Source<V> {
+ public:
+  MatrixSource(const V* values, int64_t size) : values_(values), size_(size) {}
+
+  int64_t size() const override { return size_; }
+  double diagonal(int64_t row) const override { return double(values_[row * size_ + row]); }
+
+  void line(int64_t row, Selection others, V* out, int) const override {
+    const V* values = values_ + row * size_;
+    for (int64_t k = 0; k < others.count; ++k) out[k] = values[others[k]];
+  }
+
+  void block(Selection rows, Selection columns, V* out, int threads) const override {
+    parallel_chunks(rows.count, 64, threads, [&](int64_t begin, int64_t count) {
+      for (int64_t r = begin; r < begin + count; ++r) line(rows[r], columns, out + r * columns.count, 1);
+    });
+  }
+
+  void product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    parallel_chunks(rows.count, 64, threads, [&](int64_t begin, int64_t count) {
+      for (int64_t r = begin; r < begin + count; ++r) {
+        const V* values = values_ + rows[r] * size_;
+        double total = 0;
+        for (int64_t c = 0; c < columns.count; ++c) total += coef[c] * double(values[columns[c]]);
+        out[r] = total;
+      }
+    });
+  }
+
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    product(rows, columns, coef, out, threads);
+  }
+
+ private:
+  const V* values_;
+  int64_t size_;
+};
+
+// ---- a function of two lists of rows --------------------------------------------------------------------------
+
+template <class V>
+class FunctionSource final : public Source<V> {
+ public:
+  // fills out[r * columns + c] = k(x_rows[r], x_columns[c])
+  using Function = std::function<void(Selection rows, Selection columns, V* out)>;
+
+  FunctionSource(Function function, std::vector<double> diagonal)
+      : function_(std::move(function)), diagonal_(std::move(diagonal)) {}
+
+  int64_t size() const override { return int64_t(diagonal_.size()); }
+  double diagonal(int64_t row) const override { return diagonal_[row]; }
+
+  void line(int64_t row, Selection others, V* out, int) const override { function_({nullptr, row, 1}, others, out); }
+
+  void block(Selection rows, Selection columns, V* out, int) const override { function_(rows, columns, out); }
+
+  void product(Selection rows, Selection columns, const double* coef, double* out, int) const override {
+    constexpr int64_t kValues = 1 << 20;  // bounds the block that a call of the function returns
+    const int64_t step = columns.count > 0 && kValues / columns.count > 1 ? kValues / columns.count : 1;
+    std::vector<V> values;
+    for (int64_t first = 0; first < rows.count; first += step) {
+      const int64_t count = rows.count - first < step ? rows.count - first : step;
+      values.resize(count * columns.count);
+      function_(rows.part(first, count), columns, values.data());
+      for (int64_t r = 0; r < count; ++r) {
+        double total = 0;
+        for (int64_t c = 0; c < columns.count; ++c) total += coef[c] * double(values[r * columns.count + c]);
+        out[first + r] = total;
+      }
+    }
+  }
+
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    product(rows, columns, coef, out, threads);
+  }
+
+ private:
+  Function function_;
+  std::vector<double> diagonal_;
+};
+
+}  // namespace swapsvm

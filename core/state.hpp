@@ -1,0 +1,255 @@
+// The state of a quadratic on the simplex: maximize g(a) = -a'Qa + c'a,
+//
+//   Q_uv = s_u s_v (k(x_u, x_v) + bias) + [u == v] ridge_u.
+//
+// Variables come in segments; a segment is a group of rows with one sign s. The state keeps the weights a, the
+// value and, for as many variables as its kind affords, h = Qa. "Score" is h - c/2: the gradient is -2 score, so the
+// toward vertex has the lowest score and the away vertex the highest among the active.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "gram.hpp"
+#include "move.hpp"
+
+namespace swapsvm {
+
+struct Segment {
+  int group;
+  double sign;
+  int64_t offset = 0, count = 0;
+};
+
+struct Terms {
+  std::vector<double> ridge;        // one number, or one per variable
+  std::vector<double> half_linear;  // empty, or c/2 per variable
+  double bias = 0.0;
+};
+
+template <class V>
+class State {
+ public:
+  State(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms)
+      : gram_(std::move(gram)), segments_(std::move(segments)), terms_(std::move(terms)) {
+    for (Segment& s : segments_) {
+      s.offset = size_;
+      s.count = gram_->group(s.group).count;
+      size_ += s.count;
+      groups_.push_back(s.group);
+    }
+    weights_.assign(size_, 0.0);
+    position_.assign(size_, -1);
+    for (int64_t v = 0; v < size_; ++v) largest_diagonal_ = std::max(largest_diagonal_, std::abs(diagonal(v)));
+  }
+  virtual ~State() = default;
+
+  int64_t size() const { return size_; }
+  int64_t support_size() const { return int64_t(active_.size()); }
+  const std::vector<double>& weights() const { return weights_; }
+  const std::vector<Index>& active() const { return active_; }
+  Gram<V>& gram() { return *gram_; }
+
+  // The oracles. A state without weights has none.
+  int64_t toward() const { return toward_; }
+  int64_t away() const { return away_; }
+  double quadratic() const { return quadratic_; }  // a'Qa
+  double value() const { return 2 * half_linear_value_ - quadratic_; }
+  double gap() const { return 2 * (mean_score() - toward_score_); }
+  // What double precision can resolve of a gap; also the end of what a method can still improve.
+  double gap_floor() const { return 8 * std::numeric_limits<double>::epsilon() * largest_diagonal_; }
+
+  double diagonal(int64_t v) const { return gram_->diagonal(row(v)) + terms_.bias + ridge(v); }
+  virtual double score(int64_t v) const = 0;
+
+  // ---- the three rays: MATH.md, "Quadratic case" ----------------------------------------------------------
+
+  Search search_toward(int64_t i) const {
+    return Search::along(2 * (mean_score() - score(i)), curvature_to_mean(i), 1.0);
+  }
+  Search search_away(int64_t j) const {
+    const double a = weights_[j];
+    const double longest = a < 1.0 ? a / (1.0 - a) : std::numeric_limits<double>::infinity();
+    return a < 1.0 ? Search::along(2 * (score(j) - mean_score()), curvature_to_mean(j), longest) : Search{};
+  }
+  Search search_swap(int64_t i, int64_t j) {
+    return Search::along(2 * (score(j) - score(i)), 2 * (diagonal(i) - 2 * entry(i, j) + diagonal(j)), weights_[j]);
+  }
+
+  static Move toward_move(int64_t i, const Search& s) { return {Kind::toward, 1 - s.step, i, s.step, -1, 0, false}; }
+  // differs from [SWAP14]: nothing is added by an away step, and j is dropped at a_j / (1 - a_j), not at a_j
+  static Move away_move(int64_t j, const Search& s) { return {Kind::away, 1 + s.step, -1, 0, j, s.step, s.clipped}; }
+  static Move swap_move(int64_t i, int64_t j, const Search& s) {
+    return {s.clipped ? Kind::swap_drop : Kind::swap_add, 1.0, i, s.step, j, s.step, s.clipped};
+  }
+
+  // argmax over active j of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj) with score_j > score_i: [SWAP14] Alg. 4.
+  int64_t second_order_away(int64_t i) {
+    kernel_row(i, active_, kernel_of_active_);
+    const double from = score(i), diagonal_i = diagonal(i);
+    int64_t best = away_;
+    double best_gain = 0.0;
+    for (size_t p = 0; p < active_.size(); ++p) {
+      const int64_t j = active_[p];
+      const double rise = score(j) - from;
+      if (j == i || rise <= 0) continue;
+      const double curvature = diagonal_i + diagonal(j) - 2 * sign(i) * sign(j) * (kernel_of_active_[p] + terms_.bias);
+      const double gain = curvature > 0 ? rise * rise / curvature : std::numeric_limits<double>::infinity();
+      if (gain > best_gain || (gain == best_gain && j < best)) {
+        best_gain = gain;
+        best = j;
+      }
+    }
+    return best;
+  }
+
+  // ---- changes ------------------------------------------------------------------------------------------
+
+  void move(const Move& m) {
+    const double s = m.scale, p = m.add, q = m.sub;
+    // a'Qa of the new point in closed form, from h and Q before the move
+    double f = s * s * quadratic_;
+    if (p != 0) f += p * p * diagonal(m.i) + 2 * s * p * h(m.i);
+    if (q != 0) f += q * q * diagonal(m.j) - 2 * s * q * h(m.j);
+    if (p != 0 && q != 0) f -= 2 * p * q * entry(m.i, m.j);
+    quadratic_ = f;
+    half_linear_value_ *= s;
+    if (p != 0) half_linear_value_ += p * half_linear(m.i);
+    if (q != 0) half_linear_value_ -= q * half_linear(m.j);
+    move_weights(m);
+    move_gradient(m);
+  }
+
+  // Q restricted to a face, row by row.
+  std::vector<double> face(const std::vector<Index>& variables) {
+    const size_t n = variables.size();
+    std::vector<double> q(n * n), row;
+    for (size_t i = 0; i < n; ++i) {
+      kernel_row(variables[i], variables, row);
+      for (size_t j = 0; j < n; ++j) q[i * n + j] = sign(variables[i]) * sign(variables[j]) * (row[j] + terms_.bias);
+      q[i * n + i] = diagonal(variables[i]);
+    }
+    return q;
+  }
+
+  // Puts these weights (normalized) in place of the present ones and computes h afresh, in double.
+  virtual void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
+    clear_weights();
+    for (size_t k = 0; k < variables.size(); ++k)
+      if (values[k] > 0) set_weight(variables[k], values[k]);
+    certify();
+  }
+
+  // As set_weights, but h follows by the columns of the changed weights: the corrective step.
+  virtual void correct(const std::vector<Index>& variables, const std::vector<double>& values) = 0;
+
+  // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double.
+  virtual void certify() = 0;
+
+ protected:
+  double ridge(int64_t v) const { return terms_.ridge[terms_.ridge.size() == 1 ? 0 : v]; }
+  double half_linear(int64_t v) const { return terms_.half_linear.empty() ? 0.0 : terms_.half_linear[v]; }
+  double h(int64_t v) const { return score(v) + half_linear(v); }
+  double mean_score() const { return quadratic_ - half_linear_value_; }  // a'(h - c/2)
+  double curvature_to_mean(int64_t v) const { return 2 * (diagonal(v) - 2 * h(v) + quadratic_); }
+
+  const Segment& segment(int64_t v) const {
+    size_t s = 0;
+    while (v >= segments_[s].offset + segments_[s].count) ++s;
+    return segments_[s];
+  }
+  int64_t row(int64_t v) const {
+    const Segment& s = segment(v);
+    return gram_->group(s.group)[v - s.offset];
+  }
+  double sign(int64_t v) const { return segment(v).sign; }
+
+  double entry(int64_t i, int64_t j) { return i == j ? diagonal(i) : sign(i) * sign(j) * (kernel(i, j) + terms_.bias); }
+
+  virtual double kernel(int64_t i, int64_t j) = 0;  // k(x_i, x_j)
+  // out[p] = k(x_i, x_variables[p])
+  virtual void kernel_row(int64_t i, const std::vector<Index>& variables, std::vector<double>& out) = 0;
+  virtual void move_gradient(const Move& m) = 0;  // after the weights have moved
+
+  void set_weight(int64_t v, double a) {
+    weights_[v] = a;
+    if (a > 0 && position_[v] < 0) {
+      position_[v] = Index(active_.size());
+      active_.push_back(Index(v));
+    } else if (!(a > 0) && position_[v] >= 0) {
+      weights_[v] = 0.0;
+      position_[active_.back()] = position_[v];
+      active_[position_[v]] = active_.back();
+      active_.pop_back();
+      position_[v] = -1;
+    }
+  }
+
+  void clear_weights() {
+    while (!active_.empty()) set_weight(active_.back(), 0.0);
+  }
+
+  void move_weights(const Move& m) {
+    if (m.scale == 0.0)
+      clear_weights();
+    else if (m.scale != 1.0)
+      for (const Index v : active_) weights_[v] *= m.scale;
+    if (m.add != 0) set_weight(m.i, weights_[m.i] + m.add);
+    if (m.sub != 0) set_weight(m.j, m.drop ? 0.0 : weights_[m.j] - m.sub);
+  }
+
+  void normalize_weights() {
+    double total = 0;
+    for (const Index v : active_) total += weights_[v];
+    if (!(total > 0) || !std::isfinite(total))
+      throw std::invalid_argument("weights must be finite with a positive sum");
+    for (const Index v : active_) weights_[v] /= total;
+  }
+
+  // Exact h of the variables of every group in use: h_u = s_u (sum_v s_v a_v k(x_u, x_v) + bias sum_v s_v a_v) + ridge.
+  void exact_gradient(std::vector<double>& h) {
+    std::vector<Index> columns;
+    std::vector<double> coef;
+    double total = 0;
+    for (const Index v : active_) {
+      columns.push_back(Index(row(v)));
+      coef.push_back(weights_[v] * sign(v));
+      total += coef.back();
+    }
+    h.resize(size_);
+    std::vector<std::vector<double>> products(gram_->groups());
+    for (const Segment& s : segments_) {
+      auto& product = products[s.group];
+      if (product.empty() && s.count > 0) {
+        product.resize(s.count);
+        gram_->exact_product(gram_->group(s.group), {columns.data(), 0, int64_t(columns.size())}, coef.data(),
+                             product.data());
+      }
+      for (int64_t k = 0; k < s.count; ++k) h[s.offset + k] = s.sign * (product[k] + terms_.bias * total);
+    }
+    for (const Index v : active_) h[v] += ridge(v) * weights_[v];
+  }
+
+  void set_value(const std::vector<double>& h_by_variable) {
+    quadratic_ = half_linear_value_ = 0;
+    for (const Index v : active_) {
+      quadratic_ += weights_[v] * h_by_variable[v];
+      half_linear_value_ += weights_[v] * half_linear(v);
+    }
+  }
+
+  std::shared_ptr<Gram<V>> gram_;
+  std::vector<Segment> segments_;
+  std::vector<int> groups_;  // of the segments, in their order
+  Terms terms_;
+  int64_t size_ = 0;
+  std::vector<double> weights_;
+  std::vector<Index> active_, position_;
+  std::vector<double> kernel_of_active_;
+  double quadratic_ = 0, half_linear_value_ = 0, largest_diagonal_ = 0;
+  int64_t toward_ = -1, away_ = -1;
+  double toward_score_ = 0;
+};
+
+}  // namespace swapsvm

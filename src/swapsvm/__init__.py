@@ -1,0 +1,18 @@
+"""Certified kernel support vector machines, trained by Frank-Wolfe swap steps.
+
+::
+
+    SVC ── L2SVC ── Quadratic ── Gram ── Kernel
+                        │
+    maximize ── Run ── State ── Solver          Concave (a user's own g) ── State
+                 │
+             Stop, Trace ── Result
+"""
+
+from .estimators import SVC
+from .gram import Gram
+from .solve import Result, maximize
+from .stopping import ConvergenceWarning
+
+__version__ = "0.1.0"
+__all__ = ["SVC", "ConvergenceWarning", "Gram", "Result", "__version__", "maximize"]

@@ -1,0 +1,120 @@
+"""The three rays of the simplex from a point a: toward a vertex, away from one, and from one vertex to another.
+
+A ray gives its direction, its longest feasible step and the move that a step along it is. Every move has the form
+``a <- scale * a + add * e_i - sub * e_j``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+KINDS = ("toward", "away", "swap-add", "swap-drop", "corrective")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """weights <- scale * weights + add * e_i - sub * e_j; ``drop`` makes weight j exactly zero."""
+
+    kind: str
+    scale: float = 1.0
+    i: int = -1
+    add: float = 0.0
+    j: int = -1
+    sub: float = 0.0
+    drop: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing changes."""
+        return self.add == 0.0 and self.sub == 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Weights on a face, in place of all present ones."""
+
+    variables: np.ndarray
+    weights: np.ndarray
+    kind: str = "corrective"
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Toward:
+    """d = e_i - a, steps up to 1."""
+
+    i: int
+
+    def direction(self, a: np.ndarray) -> np.ndarray:
+        d = -a
+        d[self.i] += 1.0
+        return d
+
+    def longest(self, a: np.ndarray) -> float:
+        return 1.0
+
+    def move(self, step: float, clipped: bool) -> Move:
+        return Move("toward", scale=1.0 - step, i=self.i, add=step)
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """d = a - e_j, steps up to a_j / (1 - a_j)."""
+
+    j: int
+
+    def direction(self, a: np.ndarray) -> np.ndarray:
+        d = a.copy()
+        d[self.j] -= 1.0
+        return d
+
+    def longest(self, a: np.ndarray) -> float:
+        return a[self.j] / (1.0 - a[self.j]) if a[self.j] < 1.0 else inf
+
+    # differs from [SWAP14]: nothing is added by an away step, and j is dropped at a_j / (1 - a_j), not at a_j
+    def move(self, step: float, clipped: bool) -> Move:
+        return Move("away", scale=1.0 + step, j=self.j, sub=step, drop=clipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """d = e_i - e_j, steps up to a_j."""
+
+    # differs from [SWAP14]: it writes lambda in [0, 1] for every search and clips afterwards; the bound is a_j <= 1.
+    # Its superposition of toward and away step is off by a factor 2 in the step; only the direction matters.
+
+    i: int
+    j: int
+
+    def direction(self, a: np.ndarray) -> np.ndarray:
+        d = np.zeros_like(a)
+        d[self.i] += 1.0
+        d[self.j] -= 1.0
+        return d
+
+    def longest(self, a: np.ndarray) -> float:
+        return float(a[self.j])
+
+    def move(self, step: float, clipped: bool) -> Move:
+        kind = "swap-drop" if clipped else "swap-add"
+        return Move(kind, i=self.i, add=step, j=self.j, sub=step, drop=clipped)
+
+
+Ray = Toward | Away | Swap
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Result of a line search: feasible step, gain of the unclipped step, and whether the step was clipped."""
+
+    ray: Ray
+    step: float
+    gain: float
+    clipped: bool
+
+    def move(self) -> Move:
+        """The move that takes the step."""
+        return self.ray.move(self.step, self.clipped)

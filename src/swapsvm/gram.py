@@ -1,0 +1,165 @@
+"""Kernel values of one data set behind a cache with a budget of bytes.
+
+A cached line holds plain values of one row against one group of rows (a class): no labels, no bias, no ridge. One Gram
+therefore serves every class pair, every C and every successive fit on the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from .kernels import Function, Kernel, Precomputed
+
+LARGEST_AUTOMATIC_CACHE = 1 << 30
+
+
+def as_rows(X: Any) -> Any:
+    """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what is not laid out for it."""
+    if sp.issparse(X):
+        X = X.tocsr()
+        X.sum_duplicates()
+        rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
+        indptr, indices = np.ascontiguousarray(X.indptr, np.int64), np.ascontiguousarray(X.indices, np.int32)
+        return rows(indptr, indices, _as_float(X.data), X.shape[1])
+    dense = _as_float(X)
+    return (_core.Rows32 if dense.dtype == np.float32 else _core.Rows64)(dense)
+
+
+def _as_float(values: Any) -> np.ndarray:
+    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def automatic_cache_bytes(rows: int, itemsize: int) -> int:
+    """All values if they fit into a quarter of the free memory and into 1 GiB, else that much."""
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        free = LARGEST_AUTOMATIC_CACHE
+    everything = rows * (rows * itemsize + 256)
+    return int(min(everything, free // 4, LARGEST_AUTOMATIC_CACHE))
+
+
+class Gram:
+    """Kernel and rows, with a cache.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With ``Precomputed``, X is the Gram matrix.
+    X : array or CSR matrix of float32 or float64
+        Kept by reference. Kernel values have its type.
+    groups : sequence of index arrays, optional
+        A partition of (some of) the rows; a cached line covers one group. By default one group of all rows.
+    cache_size : float, optional
+        In megabytes. By default all values if they fit into a quarter of the free memory and 1 GiB, else that much.
+    n_threads : int, optional
+        By default all that OpenMP grants.
+    double : bool
+        Compute in double even if X is float32.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        groups: Sequence[Any] | None = None,
+        cache_size: float | None = None,
+        n_threads: int | None = None,
+        double: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
+        self.single = not double and X.dtype == np.float32
+        self.dtype = np.dtype(np.float32 if self.single else np.float64)
+        self._options: dict[str, Any] = {"groups": groups, "cache_size": cache_size, "n_threads": n_threads}
+        if cache_size is not None and not 0 <= cache_size < float("inf"):
+            raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
+        budget = automatic_cache_bytes(X.shape[0], self.dtype.itemsize) if cache_size is None else cache_size * 2**20
+        self.core = self._open(int(budget), n_threads or 0)
+
+    def _open(self, budget: int, threads: int) -> Any:
+        cls = _core.Gram32 if self.single else _core.Gram64
+        if isinstance(self.kernel, Precomputed):
+            return cls.from_matrix(_checked_matrix(self.X, self.dtype), self.groups, budget, threads)
+        if isinstance(self.kernel, Function):
+            kernel, X, dtype = self.kernel, self.X, self.dtype  # the core may not hold this object: a cycle never freed
+            return cls.from_function(
+                lambda rows, columns: kernel.block(X[rows], X[columns], dtype),
+                _function_diagonal(kernel, X),
+                self.groups,
+                budget,
+                threads,
+            )
+        return cls.from_rows(as_rows(self.X), self.kernel.spec(), self.groups, budget, threads)
+
+    def in_double(self) -> Gram:
+        """The same Gram with kernel values computed in double; its cache starts empty."""
+        return Gram(self.kernel, self.X, double=True, **self._options)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.core.size)
+
+    @property
+    def refinable(self) -> bool:
+        """Whether values computed in double would be more exact."""
+        return self.single and not isinstance(self.kernel, Precomputed)
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of every row, in double."""
+        return np.asarray(self.core.diagonal())
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        """Kernel values of listed rows against listed rows, not cached."""
+        return np.asarray(
+            self.core.block(np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(columns, np.int32))
+        )
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel values computed so far."""
+        return int(self.core.evaluations)
+
+    @property
+    def cache_counts(self) -> dict[str, int]:
+        """Hits, misses and evictions of lines, bytes in use and budget."""
+        core = self.core
+        return {
+            "hits": core.cache_hits,
+            "misses": core.cache_misses,
+            "evictions": core.cache_evictions,
+            "bytes": core.cache_bytes,
+            "budget": core.cache_budget,
+        }
+
+
+def _checked_matrix(K: Any, dtype: np.dtype) -> np.ndarray:
+    if sp.issparse(K) or getattr(K, "ndim", 0) != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"a precomputed kernel is a dense square matrix of values; got shape {getattr(K, 'shape', None)}"
+        )
+    values = np.ascontiguousarray(K, dtype=dtype)
+    scale = np.abs(values).max(initial=0.0)
+    for first in range(0, len(values), 1024):
+        part = slice(first, first + 1024)
+        if not np.allclose(values[part], values[:, part].T, rtol=1e-4, atol=1e-6 * scale):
+            raise ValueError(
+                "a precomputed kernel matrix must be symmetric; use (K + K.T) / 2 if it is so up to rounding"
+            )
+    return values
+
+
+def _function_diagonal(kernel: Function, X: Any) -> np.ndarray:
+    block = 32  # few calls, and few values beside the diagonal
+    parts = [X[first : first + block] for first in range(0, X.shape[0], block)]
+    return np.concatenate([np.diagonal(kernel.block(part, part, np.float64)) for part in parts])

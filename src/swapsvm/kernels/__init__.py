@@ -1,0 +1,50 @@
+"""Kernels: k(x, z) as a function of the dot product, the squared distance or the absolute distance of two rows.
+
+One file a kernel; ``KERNELS`` is the registry that the estimators, the contract tests and the documentation read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._bandwidth import GAMMA_RULES, mean_squared_distance, resolve_gamma
+from ._base import Kernel
+from ._function import Function
+from ._laplacian import Laplacian
+from ._linear import Linear
+from ._poly import Poly
+from ._precomputed import Precomputed
+from ._rbf import Rbf
+from ._sigmoid import Sigmoid
+
+KERNELS: dict[str, type[Kernel]] = {
+    kernel.name: kernel for kernel in (Linear, Rbf, Poly, Sigmoid, Laplacian, Precomputed)
+}
+
+
+def make_kernel(kernel: str | Callable[..., Any], **parameters: float) -> Kernel:
+    """The kernel of that name with those of the parameters (gamma, coef0, degree) that it has."""
+    if callable(kernel):
+        return Function(kernel)
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel={kernel!r} is unknown: use a callable or one of {sorted(KERNELS)}")
+    cls = KERNELS[kernel]
+    return cls(**{name: value for name, value in parameters.items() if name in cls.parameter_names()})
+
+
+__all__ = [
+    "GAMMA_RULES",
+    "KERNELS",
+    "Function",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Poly",
+    "Precomputed",
+    "Rbf",
+    "Sigmoid",
+    "make_kernel",
+    "mean_squared_distance",
+    "resolve_gamma",
+]

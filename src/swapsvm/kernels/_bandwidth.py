@@ -1,0 +1,68 @@
+"""The rules that choose gamma from the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._base import Kernel, check_positive
+
+GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
+
+
+def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Any, weights: np.ndarray | None = None) -> float:
+    """The number behind a gamma rule; rows count as often as their weight says.
+
+    ``"scale"`` is 1 / (n var(X)), ``"auto"`` 1 / n, ``"mean_sq_dist"`` 1 / (2 mean) (the RBF width of [SWAP14]; for the
+    polynomial kernel 1 / mean) and ``"cvm"`` 2 / mean over a stride sample of at most 5000 rows, as the code published
+    with Core Vector Machines does. ``mean`` is that of the squared distances among distinct rows.
+    """
+    if not isinstance(gamma, str):
+        check_positive("gamma", gamma)
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma == "scale":
+        return _over(1.0, X.shape[1] * _variance_of_entries(X, weights))
+    if gamma == "mean_sq_dist":
+        return _over(kernel.gamma_over_mean, mean_squared_distance(X, weights))
+    if gamma == "cvm":
+        stride = -(-X.shape[0] // 5000)
+        return _over(2.0, mean_squared_distance(X[::stride], None if weights is None else weights[::stride]))
+    raise ValueError(f"gamma={gamma!r} is unknown: use a positive number or one of {list(GAMMA_RULES)}")
+
+
+def mean_squared_distance(X: Any, weights: np.ndarray | None = None) -> float:
+    """Mean of |x_i - x_j|^2 over pairs i != j: twice the trace of the (unbiased) covariance."""
+    total = X.shape[0] if weights is None else weights.sum()
+    if total <= 1:
+        return 0.0
+    _, variances = _column_moments(X, weights)
+    return float(2.0 * variances.sum() * total / (total - 1))
+
+
+def _variance_of_entries(X: Any, weights: np.ndarray | None) -> float:
+    means, variances = _column_moments(X, weights)
+    return float(variances.mean() + means.var())
+
+
+def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each column, in double, rows weighted."""
+    shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
+    if sp.issparse(X):
+        square = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+        mean, mean_square, shift = X.T @ shares, square.T @ shares, 0.0
+    else:  # shifted by the first row, because the difference of two large moments has no digits left
+        shift = X[0].astype(np.float64)
+        mean, mean_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for first in range(0, X.shape[0], 8192):
+            part = X[first : first + 8192] - shift
+            mean += shares[first : first + 8192] @ part
+            mean_square += shares[first : first + 8192] @ (part * part)
+    return mean + shift, np.maximum(mean_square - mean**2, 0.0)
+
+
+def _over(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator > 0 else 1.0

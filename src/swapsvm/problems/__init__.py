@@ -1,0 +1,7 @@
+"""Concave problems on the unit simplex: what is maximized, and how a model is read from the weights."""
+
+from .concave import Concave
+from .l2_svc import L2SVC, Expansion
+from .quadratic import Quadratic
+
+__all__ = ["L2SVC", "Concave", "Expansion", "Quadratic"]

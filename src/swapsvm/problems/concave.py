@@ -1,0 +1,55 @@
+"""maximize g(a) over the simplex, g any concave function given by its value and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Concave:
+    """A user's own concave g.
+
+    Parameters
+    ----------
+    value : callable
+        ``value(a) -> float``.
+    gradient : callable
+        ``gradient(a) -> array of size m``.
+    size : int
+        Number of variables m.
+    hessian : callable, optional
+        ``hessian(a, i, j) -> array``: the second derivatives at the pairs (i[k], j[k]) of two index arrays of equal
+        length. SWAP-2o chooses its away vertex with them; without them it chooses as SWAP does.
+    """
+
+    value: Callable[[np.ndarray], float]
+    gradient: Callable[[np.ndarray], np.ndarray]
+    size: int
+    hessian: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        if int(self.size) != self.size or self.size < 1:
+            raise ValueError(f"size={self.size!r} must be a positive integer: the number of variables")
+
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random variables on whose face a run starts."""
+        return np.sort(rng.choice(self.size, size=min(count, self.size), replace=False))
+
+    def restricted(self, variables: np.ndarray) -> Concave:
+        """The same g on the face of the listed variables."""
+
+        def lift(b: np.ndarray) -> np.ndarray:
+            a = np.zeros(self.size)
+            a[variables] = b
+            return a
+
+        hessian = self.hessian
+        return Concave(
+            value=lambda b: self.value(lift(b)),
+            gradient=lambda b: np.asarray(self.gradient(lift(b)))[variables],
+            size=len(variables),
+            hessian=hessian and (lambda b, i, j: hessian(lift(b), variables[i], variables[j])),
+        )

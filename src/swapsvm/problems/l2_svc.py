@@ -1,0 +1,43 @@
+"""The dual of the L2-SVM: maximize -a'Qa, Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / (C w_i)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..gram import Gram
+from .quadratic import Quadratic
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A decision function sum_r coef_r k(x_r, x) + intercept over rows of the data."""
+
+    rows: np.ndarray
+    coef: np.ndarray
+    intercept: float
+
+
+@dataclass(frozen=True, eq=False)
+class L2SVC(Quadratic):
+    """The two-class problem of two groups of a Gram."""
+
+    @classmethod
+    def of(cls, gram: Gram, positive: int, negative: int, C: float, weights: np.ndarray | None = None) -> L2SVC:
+        """Group ``positive`` (y = +1) against group ``negative`` (y = -1).
+
+        ``weights`` holds one number per row of the data: a row of weight w counts as w rows, exactly, because w equal
+        variables with ridge 1/C merge into one with ridge 1/(C w).
+        """
+        ridge: Any = 1.0 / C
+        if weights is not None:
+            ridge = 1.0 / (C * weights[np.concatenate([gram.groups[positive], gram.groups[negative]])])
+        return cls(gram, ((positive, 1.0), (negative, -1.0)), ridge=ridge, bias=1.0)
+
+    def model(self, weights: np.ndarray, value: float) -> Expansion:
+        """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""
+        support = np.flatnonzero(weights)
+        coef = weights[support] * self.signs[support] / -value
+        return Expansion(self.rows[support], coef, float(coef.sum()))

@@ -1,0 +1,270 @@
+"""The run: start, loop until the stop rule ends it, certify in double, reopen if the certificate does not hold."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .geometry import KINDS
+from .problems import Concave, Quadratic
+from .solvers import Solver, make_solver
+from .solvers.fully_corrective import solve_face
+from .state import Limits, State, open_state
+from .stopping import ConvergenceWarning, Gap, Progress, Stop, make_stop
+from .trace import RAW, Trace
+
+logger = logging.getLogger(__name__)
+
+Callback = Callable[[Progress], Any]
+SECONDS_PER_CALL = 0.05  # of compiled work between two looks at stop rules, callbacks and Ctrl-C
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a run.
+
+    Attributes
+    ----------
+    weights : array
+        A point of the simplex.
+    value, gap : float
+        g there, and the certificate max g - g(weights) <= gap, both recomputed from scratch in double.
+    relative_gap : float
+        gap / |value| (for a general g: gap / max(1, |value|)).
+    stop_reason : str
+        ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
+        arithmetic resolves no better) or the name that a user's own rule gives.
+    iterations, evaluations, samplings : int
+        Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
+    trace : Trace
+    """
+
+    weights: np.ndarray
+    value: float
+    gap: float
+    relative_gap: float
+    stop_reason: str
+    iterations: int
+    evaluations: int
+    samplings: int
+    trace: Trace
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap was reached."""
+        return self.stop_reason == "gap"
+
+
+def maximize(
+    problem: Concave | Quadratic,
+    solver: str | Solver = "swap2",
+    *,
+    tol: float = 1e-2,
+    eps: float = 0.0,
+    max_iter: int = -1,
+    max_time: float | None = None,
+    stop: Stop | None = None,
+    start: np.ndarray | None = None,
+    start_size: int = 20,
+    sampling: int | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    callback: Callback | None = None,
+) -> Result:
+    """Maximize a concave function over the unit simplex.
+
+    Parameters
+    ----------
+    problem : Concave or Quadratic
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm"}
+    tol, eps : float
+        Relative and absolute gap at which to stop; either is enough.
+    max_iter : int
+        Most iterations; -1 for no limit.
+    max_time : float, optional
+        Seconds. The certifying pass comes after them.
+    stop : Stop, optional
+        A further rule, joined to the others.
+    start : array, optional
+        Weights to start from; by default a solution on the face of ``start_size`` random vertices.
+    start_size : int
+        Number of random vertices of the start, both classes among them ([SWAP14]: 20).
+    sampling : int, optional
+        Look for the toward vertex among so many random variables and the active ones; a full pass ends the run.
+    random_state : int, Generator or None
+        Chooses the start and the samples.
+    callback : callable, optional
+        Called with a ``Progress`` after each block of moves; the return value False ends the run.
+
+    Returns
+    -------
+    Result
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the run ends for any reason but the gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from swapsvm import maximize
+    >>> from swapsvm.problems import Concave
+    >>> b = np.array([0.2, 0.5, 0.3])
+    >>> g = Concave(value=lambda a: -((a - b) ** 2).sum(), gradient=lambda a: -2 * (a - b), size=3)
+    >>> maximize(g, solver="swap", tol=1e-9).weights.round(4)
+    array([0.2, 0.5, 0.3])
+    """
+    rules = make_stop(tol, eps, max_iter, max_time)
+    rng = np.random.default_rng(random_state)
+    state = open_state(problem, sampling=sampling, seed=int(rng.integers(2**63)))
+    run = Run(state, make_solver(solver), rules | stop if stop else rules, callback)
+    run.begin(start, start_size, rng)
+    result = run.finish()
+    if not result.converged:
+        warn_not_converged(result)
+    return result
+
+
+def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 3) -> None:
+    """Say why a run ended, and what helps."""
+    advice = {
+        "max_iter": "raise max_iter, or tol",
+        "max_time": "raise max_time, or tol",
+        "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
+    }
+    message = (
+        f"{what} stopped by {result.stop_reason!r} at a relative gap of {result.relative_gap:.2g} "
+        f"(gap {result.gap:.2g}). The model is feasible and its gap certified; for a smaller one "
+        f"{advice.get(result.stop_reason, 'run longer')}."
+    )
+    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+
+
+class Run:
+    """One run of a solver on a state."""
+
+    def __init__(self, state: State, solver: Solver, stop: Stop, callback: Callback | None = None) -> None:
+        solver.check(state)
+        self.state, self.solver, self.stop, self.callback = state, solver, stop, callback
+        self.trace = Trace()
+        self.iteration = 0
+        self._began = time.perf_counter()
+        self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
+
+    def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
+        """Set the first weights."""
+        problem: Any = self.state.problem  # type: ignore[attr-defined]
+        if start is not None:
+            start = np.asarray(start, dtype=np.float64)
+            if (
+                start.shape != (self.state.size,)
+                or not np.isfinite(start).all()
+                or (start < 0).any()
+                or not start.any()
+            ):
+                raise ValueError(f"start must be {self.state.size} finite weights, none negative and not all zero")
+            variables, weights = np.flatnonzero(start), start[start > 0]
+        else:
+            if int(start_size) != start_size or start_size < 1:
+                raise ValueError(f"start_size={start_size!r} must be a positive integer")
+            variables = problem.start_variables(int(start_size), rng)
+            weights = solve_face(self.state.face(variables), tol=1e-6)
+        self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self.iteration = 1
+        self.trace.kinds["corrective"] += 1
+        self._record()
+
+    def finish(self) -> Result:
+        """Run until the stop rule ends it and the certificate says the same."""
+        certified = float("inf")
+        while True:
+            reason = self._until_stop()
+            self.state.certify()
+            if self._gap_reached():
+                reason = "gap"
+            if reason not in ("unconfirmed", "stalled"):
+                break
+            finer = self.state.refined()
+            if finer is not None:
+                self._earlier_evaluations += self.state.evaluations
+                self.state = finer
+                logger.info("continuing with kernel values in double")
+            elif self.state.gap > certified / 2 and not getattr(self.state, "sampling", None):
+                reason = "precision"
+                break
+            certified = self.state.gap
+        return self._result(reason)
+
+    def _until_stop(self) -> str:
+        """Blocks of moves. The reason "gap" is only claimed here: it is "unconfirmed" until certified."""
+        moves = 1
+        while True:
+            progress = self.progress()
+            reason = self.stop(progress)
+            if reason == "gap":
+                target = max(self.stop.eps, self.stop.tol * self.state.scale)
+                if self.state.confirmed(target):
+                    return "unconfirmed"
+            elif reason:
+                return reason
+            moves = max(1, int(min(moves, self.stop.moves_left(progress))))
+            began = time.perf_counter()
+            if self._block(moves):
+                return "stalled"
+            if self.callback is not None and self.callback(self.progress()) is False:
+                return "callback"
+            took = time.perf_counter() - began
+            moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
+
+    def _block(self, moves: int) -> bool:
+        limits = Limits(moves, self.stop.tol, self.stop.eps, self.trace.stride, self.iteration)
+        offset = time.perf_counter() - self._began
+        ran = self.state.run(self.solver, limits)
+        records = ran.records.copy()
+        records["seconds"] += offset
+        records["evaluations"] += self._earlier_evaluations
+        self.trace.append(records)
+        self.trace.kinds.update(ran.kinds)
+        self.iteration += ran.moves
+        return ran.stalled
+
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        state = self.state
+        return Progress(
+            iteration=self.iteration,
+            seconds=time.perf_counter() - self._began,
+            value=state.value,
+            gap=state.gap,
+            support=state.support_size,
+            evaluations=state.evaluations + self._earlier_evaluations,
+            scale=state.scale,
+        )
+
+    def _gap_reached(self) -> bool:
+        return Gap(self.stop.tol, self.stop.eps)(self.progress()) is not None
+
+    def _record(self) -> None:
+        p = self.progress()
+        kind = KINDS.index("corrective")
+        self.trace.append(np.array([(p.iteration, p.support, p.evaluations, kind, p.seconds, p.value, p.gap)], RAW))
+
+    def _result(self, reason: str) -> Result:
+        progress = self.progress()
+        return Result(
+            weights=self.state.weights,
+            value=progress.value,
+            gap=progress.gap,
+            relative_gap=progress.relative_gap,
+            stop_reason=reason,
+            iterations=self.iteration,
+            evaluations=progress.evaluations,
+            samplings=getattr(self.state, "samplings", 0),
+            trace=self.trace,
+        )

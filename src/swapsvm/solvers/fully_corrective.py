@@ -1,0 +1,35 @@
+"""[SWAP14] Alg. 2, fully corrective Frank-Wolfe: add the best vertex to the face, solve the problem on that face.
+
+differs from [SWAP14]: the face solved is I_{k+1}, with the new vertex; the paper prints I_k.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry import Correction
+from ..state import Limits, State
+from ._base import Solver
+from .second_order_swap import SecondOrderSwap
+
+
+class FullyCorrective(Solver):
+    """Corrective steps. The face is solved by SWAP-2o from the present weights, to a hundredth of the gap."""
+
+    name = "fcfw"
+    accuracy = 0.01
+
+    def choose(self, state: State) -> Correction:
+        variables = np.union1d(state.support, state.toward())
+        return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
+
+
+def solve_face(face: State, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
+    """Weights that solve a small problem to that gap, or to the limit of double precision."""
+    if not face.weights.any():
+        face.set_weights(np.arange(face.size), np.full(face.size, 1.0 / face.size))
+    inner = SecondOrderSwap()
+    while True:  # in pieces, so that an interrupt is heard
+        ran = face.run(inner, Limits(moves=10_000, tol=tol, eps=eps, stride=1 << 30))
+        if ran.moves < 10_000:
+            return face.weights

@@ -1,0 +1,30 @@
+"""[SWAP14] Alg. 4, SWAP: move weight from the worst active vertex to the best one, unless a toward step gains more.
+
+The gains compared are those of the unclipped steps. By slope alone a swap would always win.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .. import geometry
+from ..geometry import Move, Toward
+from ..state import State
+from ._base import Solver
+
+
+class Swap(Solver):
+    """The better of a swap and a toward step."""
+
+    name = "swap"
+    compiled: ClassVar[str | None] = "swap"
+
+    def choose(self, state: State) -> Move:
+        i = state.toward()
+        swap = state.search(geometry.Swap(i, self.descent_vertex(state, i)))
+        toward = state.search(Toward(i))
+        return swap.move() if swap.gain >= toward.gain else toward.move()
+
+    def descent_vertex(self, state: State, i: int) -> int:
+        """The active vertex that gives weight."""
+        return state.away()

@@ -1,0 +1,433 @@
+"""The state of a run: weights, gradient and value, and the verbs that solvers are written in.
+
+``toward()`` is the ascent vertex, ``away()`` the descent vertex among the active ones, ``search(ray)`` an exact line
+search, ``move(m)`` a change of the weights. ``run`` is the loop. Two states exist: of a user's own concave g, in NumPy,
+and of kernel quadratics, in the compiled core, with all of the gradient or with a sampled toward vertex.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+from . import _core
+from .geometry import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
+from .problems import Concave, Quadratic
+from .trace import RAW
+
+
+class Chooser(Protocol):
+    """A solver, as a state sees it."""
+
+    compiled: ClassVar[str | None]
+
+    def choose(self, state: State) -> Move | Correction: ...
+
+
+@dataclass
+class Ran:
+    """What one call of ``run`` did."""
+
+    moves: int = 0
+    stalled: bool = False  # rounding leaves no ascent
+    kinds: Counter[str] = field(default_factory=Counter)
+    records: np.ndarray = field(default_factory=lambda: np.empty(0, RAW))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When one call of ``run`` ends: after so many moves, or at this relative or absolute gap."""
+
+    moves: int
+    tol: float = 0.0
+    eps: float = 0.0
+    stride: int = 1  # every so many iterations make a record
+    iteration: int = 0  # number of the last iteration so far
+
+
+class State:
+    """The verbs. Subclasses hold the numbers."""
+
+    size: int
+    weights: np.ndarray
+    support: np.ndarray
+    value: float
+    gap: float
+    gap_floor: float  # what rounding leaves of a gap
+    scale: float  # what a relative gap is relative to
+    evaluations: int
+
+    def toward(self) -> int:
+        raise NotImplementedError
+
+    def away(self) -> int:
+        raise NotImplementedError
+
+    def second_order_away(self, i: int) -> int:
+        raise NotImplementedError
+
+    def swap_slope(self, i: int, j: int) -> float:
+        """grad_i - grad_j."""
+        raise NotImplementedError
+
+    def search(self, ray: Ray) -> Search:
+        raise NotImplementedError
+
+    def move(self, move: Move | Correction) -> None:
+        raise NotImplementedError
+
+    def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def certify(self) -> None:
+        """Recompute gradient, value and gap from scratch, in double."""
+        raise NotImplementedError
+
+    def face(self, variables: np.ndarray) -> State:
+        """The state of the problem restricted to a face that contains the support, at the same weights."""
+        raise NotImplementedError
+
+    def diagonal_range(self) -> tuple[float, float]:
+        """Smallest and largest Q_ii."""
+        raise NotImplementedError
+
+    @property
+    def support_size(self) -> int:
+        return len(self.support)
+
+    def confirmed(self, stop_gap: float) -> bool:
+        """Whether a gap that was reached may be certified now. A sampled state looks again first."""
+        return True
+
+    def refined(self) -> State | None:
+        """A more exact state at the same weights, or None if there is none."""
+        return None
+
+    def run(self, solver: Chooser, limits: Limits) -> Ran:
+        """The loop: the solver chooses, the state moves."""
+        start, ran, records = time.perf_counter(), Ran(), []
+        while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
+            move = solver.choose(self)
+            ran.stalled = move.empty or self.gap <= self.gap_floor
+            if ran.stalled:
+                break
+            self.move(move)
+            ran.moves += 1
+            ran.kinds[move.kind] += 1
+            iteration = limits.iteration + ran.moves
+            if iteration % limits.stride == 0:
+                seconds = time.perf_counter() - start
+                records.append(
+                    (
+                        iteration,
+                        self.support_size,
+                        self.evaluations,
+                        KINDS.index(move.kind),
+                        seconds,
+                        self.value,
+                        self.gap,
+                    )
+                )
+        ran.records = np.array(records, RAW)
+        return ran
+
+
+def open_state(problem: Concave | Quadratic, *, sampling: int | None = None, seed: int = 0) -> State:
+    """The state of a problem, without weights yet."""
+    if isinstance(problem, Quadratic):
+        return KernelState(problem, sampling=sampling, seed=seed)
+    if sampling is not None:
+        raise ValueError(
+            f"sampling={sampling!r} needs a kernel problem; a general concave g gives its whole gradient at once"
+        )
+    return ConcaveState(problem)
+
+
+class ConcaveState(State):
+    """The state of a user's own g."""
+
+    def __init__(self, problem: Concave) -> None:
+        self.problem = problem
+        self.size = problem.size
+        self.weights = np.zeros(problem.size)
+        self.evaluations = 0
+
+    @property
+    def support(self) -> np.ndarray:  # type: ignore[override]
+        return np.flatnonzero(self.weights)
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
+        return max(1.0, abs(self.value))
+
+    def toward(self) -> int:
+        return int(np.argmax(self.gradient))
+
+    def away(self) -> int:
+        support = self.support
+        return int(support[np.argmin(self.gradient[support])])
+
+    def swap_slope(self, i: int, j: int) -> float:
+        return float(self.gradient[i] - self.gradient[j])
+
+    def second_order_away(self, i: int) -> int:
+        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
+        if self.problem.hessian is None:
+            return self.away()
+        j = self.support
+        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
+        if not len(j):
+            return self.away()
+        i_s = np.full(len(j), i)
+        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
+        curvature = -(h_ii - 2 * h_ij + h_jj)
+        rise = self.gradient[i] - self.gradient[j]
+        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
+        return int(j[np.argmax(gains)])
+
+    def search(self, ray: Ray) -> Search:
+        """Root of the slope on the feasible interval; see ``_line_search``."""
+        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
+        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return _line_search(self, ray, direction, longest)
+
+    def move(self, move: Move | Correction) -> None:
+        if isinstance(move, Correction):
+            self.set_weights(move.variables, move.weights)
+            return
+        self.weights = self.weights * move.scale
+        if move.add:
+            self.weights[move.i] += move.add
+        if move.sub:
+            self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
+        self._evaluate()
+
+    def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
+        self.weights = np.zeros(self.size)
+        self.weights[variables] = weights
+        self.certify()
+
+    def certify(self) -> None:
+        self.weights = self.weights / self.weights.sum()
+        self._evaluate()
+
+    def face(self, variables: np.ndarray) -> State:
+        state = ConcaveState(self.problem.restricted(variables))
+        state.set_weights(np.arange(len(variables)), self.weights[variables])
+        return state
+
+    def diagonal_range(self) -> tuple[float, float]:
+        if self.problem.hessian is None:
+            raise ValueError("the diagonal of a general concave g is known only if it offers hessian entries")
+        every = np.arange(self.size)
+        diagonal = -self._hessian(every, every) / 2
+        return float(diagonal.min()), float(diagonal.max())
+
+    def slope(self, direction: np.ndarray, step: float) -> float:
+        """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
+        self.evaluations += 1
+        trial = np.maximum(self.weights + step * direction, 0.0)
+        with np.errstate(all="ignore"):
+            return float(np.asarray(self.problem.gradient(trial), dtype=np.float64) @ direction)
+
+    def value_at(self, direction: np.ndarray, step: float) -> float:
+        """g at a trial point."""
+        return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+
+    def _hessian(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        assert self.problem.hessian is not None
+        entries = np.asarray(self.problem.hessian(self.weights, i, j), dtype=np.float64)
+        if entries.shape != i.shape or not np.isfinite(entries).all():
+            raise ValueError(f"hessian(a, i, j) must return {len(i)} finite entries; got shape {entries.shape}")
+        return entries
+
+    def _evaluate(self) -> None:
+        self.evaluations += 1
+        gradient = np.array(self.problem.gradient(self.weights), dtype=np.float64)
+        if gradient.shape != (self.size,):
+            raise ValueError(f"gradient(a) must have shape {(self.size,)}; got {gradient.shape}")
+        if not np.isfinite(gradient).all():
+            bad = int(np.flatnonzero(~np.isfinite(gradient))[0])
+            raise ValueError(
+                f"gradient(a) is {gradient[bad]} at index {bad}: it must be finite at every feasible point reached"
+            )
+        value = float(self.problem.value(self.weights))
+        if not np.isfinite(value):
+            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached")
+        self.gradient, self.value = gradient, value
+        self.gap = float(gradient.max() - self.weights @ gradient)
+        self.gap_floor = 8 * np.finfo(np.float64).eps * max(float(np.abs(gradient).max()), abs(value))
+
+
+def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
+    """Maximize g(a + t d) over 0 <= t <= longest, knowing that the slope at 0 is positive.
+
+    The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside of the domain of g
+    (slope not finite) counts as too far.
+    """
+    first = float(state.gradient @ direction)
+    slope = {0.0: first}
+
+    def slope_at(t: float) -> float:
+        if t not in slope:
+            slope[t] = state.slope(direction, t)
+        return slope[t]
+
+    low, high = 0.0, longest
+    for _ in range(200):
+        if np.isfinite(slope_at(high)):
+            break
+        high = (low + high) / 2
+    if slope_at(high) >= 0 and high == longest:
+        _check_concave(state, direction, longest, first, max(slope.values()))
+        fall = first - slope_at(longest)
+        gain = first**2 * longest / (2 * fall) if fall > 0 else np.inf  # of the unclipped step, by the secant
+        return Search(ray, longest, gain, True)
+    while slope_at(high) > 0:  # between a point inside of the domain and one outside
+        low, high = high, (high + longest) / 2
+        if not np.isfinite(slope_at(high)) or high - low <= 1e-15 * longest:
+            high = low
+            break
+    step = high if slope_at(high) >= 0 else brentq(slope_at, low, high, xtol=1e-14 * longest, rtol=1e-13)
+    _check_concave(state, direction, step, first, max(v for v in slope.values() if np.isfinite(v)))
+    return Search(ray, step, _gain(state, direction, step, first), False)
+
+
+def _gain(state: ConcaveState, direction: np.ndarray, step: float, first: float) -> float:
+    gain = state.value_at(direction, step) - state.value
+    # A difference of values has no digits left near the maximum; half of slope times step is exact for a quadratic.
+    return gain if gain > 1e-8 * abs(state.value) else first * step / 2
+
+
+def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, first: float, steepest: float) -> None:
+    value = state.value_at(direction, step)
+    if value < state.value - 1e-8 * max(1.0, abs(state.value)):
+        raise ValueError(
+            f"g falls from {state.value:.6g} to {value:.6g} along an ascent line search: "
+            "it is not concave, or its gradient is not that of its value"
+        )
+    if steepest > first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max())):
+        raise ValueError(
+            f"the slope of g grows from {first:.6g} to {steepest:.6g} along a line search: g is not concave"
+        )
+
+
+class KernelState(State):
+    """The state of a kernel quadratic, in the compiled core."""
+
+    def __init__(self, problem: Quadratic, *, sampling: int | None = None, seed: int = 0) -> None:
+        self.problem = problem
+        self.sampling, self.seed = sampling, seed
+        self.size = problem.size
+        ridge = np.atleast_1d(np.asarray(problem.ridge, dtype=np.float64))
+        half_linear = np.empty(0) if problem.linear is None else np.asarray(problem.linear, dtype=np.float64) / 2
+        bits = "32" if problem.gram.single else "64"
+        arguments = (problem.gram.core, list(problem.segments), ridge, half_linear, float(problem.bias))
+        if sampling is None:
+            self.core = getattr(_core, "FullState" + bits)(*arguments)
+        else:
+            if int(sampling) != sampling or sampling < 1:
+                raise ValueError(f"sampling={sampling!r} must be a positive integer, or None to look at every row")
+            self.core = getattr(_core, "SampledState" + bits)(*arguments, int(sampling), seed)
+        self._patience = 1  # empty samples in a row before a full pass
+
+    weights = property(lambda self: np.asarray(self.core.weights))
+    support = property(lambda self: np.asarray(self.core.support))
+    support_size = property(lambda self: self.core.support_size)
+    value = property(lambda self: self.core.value)
+    gap = property(lambda self: self.core.gap)
+    gap_floor = property(lambda self: self.core.gap_floor)
+    scale = property(lambda self: abs(self.core.value))
+    evaluations = property(lambda self: self.problem.gram.evaluations)
+
+    @property
+    def samplings(self) -> int:
+        """How many samples were drawn."""
+        return 0 if self.sampling is None else int(self.core.samplings)
+
+    def toward(self) -> int:
+        return int(self.core.toward)
+
+    def away(self) -> int:
+        return int(self.core.away)
+
+    def swap_slope(self, i: int, j: int) -> float:
+        return 2.0 * float(self.core.score(j) - self.core.score(i))
+
+    def second_order_away(self, i: int) -> int:
+        return int(self.core.second_order_away(i))
+
+    def search(self, ray: Ray) -> Search:
+        match ray:
+            case Toward(i):
+                found = self.core.search_toward(i)
+            case Away(j):
+                found = self.core.search_away(j)
+            case Swap(i, j):
+                found = self.core.search_swap(i, j)
+        return Search(ray, *found)
+
+    def move(self, move: Move | Correction) -> None:
+        if isinstance(move, Correction):
+            self.core.correct(np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64))
+        else:
+            kind = KINDS.index(move.kind)
+            self.core.move(kind, move.scale, move.i, move.add, move.j, move.sub, move.drop)
+
+    def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
+        self.core.set_weights(np.asarray(variables, np.int32), np.asarray(weights, np.float64))
+
+    def certify(self) -> None:
+        self.core.certify()
+
+    def face(self, variables: np.ndarray) -> State:
+        variables = np.asarray(variables, np.int32)
+        linear = None if self.problem.linear is None else np.asarray(self.problem.linear)[variables]
+        state = KernelState(Quadratic.of_matrix(self.core.face(variables), linear))
+        weights = self.weights[variables]
+        if weights.any():
+            state.set_weights(np.arange(len(variables)), weights)
+        return state
+
+    def diagonal_range(self) -> tuple[float, float]:
+        diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
+        return float(diagonal.min()), float(diagonal.max())
+
+    def confirmed(self, stop_gap: float) -> bool:
+        if self.sampling is None:
+            return True
+        for _ in range(self._patience - 1):
+            self.core.look()
+            if self.gap > stop_gap:
+                return False
+        self._patience *= 2  # should the full pass find a violator, the next one comes later
+        return True
+
+    def refined(self) -> State | None:
+        if not self.problem.gram.refinable:
+            return None
+        state = KernelState(self.problem.in_double(), sampling=self.sampling, seed=self.seed)
+        support = self.support
+        state.set_weights(support, self.weights[support])
+        return state
+
+    def run(self, solver: Chooser, limits: Limits) -> Ran:
+        if solver.compiled is None:
+            return super().run(solver, limits)
+        step: Any = getattr(_core.StepKind, solver.compiled)
+        moves, stalled, kinds, records = self.core.run(
+            step, limits.moves, limits.tol, limits.eps, limits.stride, limits.iteration
+        )
+        return Ran(
+            moves,
+            stalled,
+            Counter({kind: n for kind, n in zip(KINDS, kinds, strict=True) if n}),
+            np.frombuffer(records, RAW),
+        )

@@ -1,0 +1,118 @@
+"""When a run ends: small rules that see the progress and name a reason, joined by ``|``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Seconds", "Stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands."""
+
+    iteration: int
+    seconds: float
+    value: float
+    gap: float
+    support: int
+    evaluations: int
+    scale: float = 0.0  # what the gap is relative to
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / scale."""
+        return self.gap / self.scale if self.scale > 0 else float("inf")
+
+
+class Stop:
+    """A rule: ``stop(progress)`` gives the reason to end, or None. ``a | b`` ends when either does."""
+
+    tol = 0.0  # the gap, relative and absolute, at which it ends by gap: compiled loops look at these
+    eps = 0.0
+
+    def __call__(self, progress: Progress) -> str | None:
+        raise NotImplementedError
+
+    def moves_left(self, progress: Progress) -> float:
+        """How many moves may be made before the rule must be asked again."""
+        return float("inf")
+
+    def __or__(self, other: Stop) -> AnyOf:
+        return AnyOf((self, other))
+
+
+@dataclass(frozen=True)
+class Gap(Stop):
+    """``gap <= tol * scale`` or ``gap <= eps``."""
+
+    tol: float = 1e-2
+    eps: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("tol", self.tol), ("eps", self.eps)):
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
+
+    def __call__(self, progress: Progress) -> str | None:
+        return "gap" if progress.gap <= max(self.eps, self.tol * progress.scale) else None
+
+
+@dataclass(frozen=True)
+class Iterations(Stop):
+    """At most ``limit`` iterations."""
+
+    limit: int
+
+    def __post_init__(self) -> None:
+        if self.limit < 1 or self.limit != int(self.limit):
+            raise ValueError(f"max_iter={self.limit!r} must be a positive integer, or -1 for no limit")
+
+    def __call__(self, progress: Progress) -> str | None:
+        return "max_iter" if progress.iteration >= self.limit else None
+
+    def moves_left(self, progress: Progress) -> float:
+        return self.limit - progress.iteration
+
+
+@dataclass(frozen=True)
+class Seconds(Stop):
+    """At most ``limit`` seconds."""
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        if not self.limit > 0:
+            raise ValueError(f"max_time={self.limit!r} must be a positive number of seconds, or None for no limit")
+
+    def __call__(self, progress: Progress) -> str | None:
+        return "max_time" if progress.seconds >= self.limit else None
+
+
+@dataclass(frozen=True)
+class AnyOf(Stop):
+    """The first of several rules that ends."""
+
+    rules: tuple[Stop, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tol", max(rule.tol for rule in self.rules))
+        object.__setattr__(self, "eps", max(rule.eps for rule in self.rules))
+
+    def __call__(self, progress: Progress) -> str | None:
+        return next((reason for rule in self.rules if (reason := rule(progress))), None)
+
+    def moves_left(self, progress: Progress) -> float:
+        return min(rule.moves_left(progress) for rule in self.rules)
+
+
+def make_stop(tol: float, eps: float, max_iter: int, max_time: float | None) -> Stop:
+    """The rule that the common four parameters describe."""
+    stop: Stop = Gap(tol, eps)
+    if max_iter != -1:
+        stop = stop | Iterations(max_iter)
+    if max_time is not None:
+        stop = stop | Seconds(max_time)
+    return stop

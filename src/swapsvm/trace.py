@@ -1,0 +1,61 @@
+"""What a run did: one record now and then, and exact counts of the steps by kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from .geometry import KINDS
+
+# As the core writes it (core/run.hpp, Record): kind is an index into KINDS.
+RAW = np.dtype(
+    [
+        ("iteration", np.int64),
+        ("support", np.int64),
+        ("evaluations", np.int64),
+        ("kind", np.int64),
+        ("seconds", np.float64),
+        ("value", np.float64),
+        ("gap", np.float64),
+    ]
+)
+RECORD = np.dtype([(name, "U10" if name == "kind" else RAW[name]) for name in RAW.names or ()])
+
+
+class Trace:
+    """Records of a run, thinned so that a long run keeps between ``limit`` / 2 and ``limit`` of them.
+
+    ``array()`` gives them as a structured array with fields iteration, support, evaluations, kind, seconds, value and
+    gap: ``plt.semilogy(t["evaluations"], t["gap"])``. ``kinds`` counts all steps, recorded or not.
+    """
+
+    def __init__(self, limit: int = 4096) -> None:
+        self.limit = limit
+        self.stride = 1
+        self.kinds: Counter[str] = Counter()
+        self._records: list[np.ndarray] = []
+
+    def append(self, records: np.ndarray) -> None:
+        """Add raw records; past the limit only iterations that the doubled stride divides are kept."""
+        if len(records):
+            self._records.append(records)
+        while sum(map(len, self._records)) > self.limit:
+            self.stride *= 2
+            together = np.concatenate(self._records)
+            last = together[-1:]
+            self._records = [together[together["iteration"] % self.stride == 0]]
+            if not len(self._records[0]) or self._records[0][-1]["iteration"] != last[0]["iteration"]:
+                self._records.append(last)
+
+    def raw(self) -> np.ndarray:
+        """The records as the core writes them."""
+        return np.concatenate(self._records) if self._records else np.empty(0, RAW)
+
+    def array(self) -> np.ndarray:
+        """The records with the names of the steps."""
+        raw = self.raw()
+        named = np.empty(len(raw), RECORD)
+        for name in RAW.names or ():
+            named[name] = np.array(KINDS)[raw["kind"]] if name == "kind" else raw[name]
+        return named
