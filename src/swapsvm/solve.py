@@ -180,8 +180,11 @@ class Run:
         self.trace.kinds["corrective"] += 1
         self._record()
 
-    def finish(self) -> Result:
-        """Run until the stop rule ends it and the certificate says the same."""
+    def finish(self, exact_below: int = 0) -> Result:
+        """Run until the stop rule ends it and the certificate says the same.
+
+        A problem of fewer than ``exact_below`` variables is then solved on, to the limit of double precision.
+        """
         certified = float("inf")
         while True:
             reason = self._until_stop()
@@ -199,7 +202,21 @@ class Run:
                 reason = "precision"
                 break
             certified = self.state.gap
+        if reason == "gap" and self.state.size < exact_below:
+            self._polish()
         return self._result(reason)
+
+    def _polish(self) -> None:
+        """One corrective step on the whole simplex, if it improves the certificate."""
+        before, gap = self.state.weights, self.state.gap
+        every = np.arange(self.state.size)
+        self.state.set_weights(every, solve_face(self.state.face(every), max_moves=20_000))
+        self.state.certify()
+        if self.state.gap > gap:
+            self.state.set_weights(every, before)
+        self.iteration += 1
+        self.trace.kinds["corrective"] += 1
+        self._record()
 
     def _until_stop(self) -> str:
         """Blocks of moves. The reason "gap" is only claimed here: it is "unconfirmed" until certified."""

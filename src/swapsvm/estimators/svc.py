@@ -24,6 +24,8 @@ from ..stopping import Seconds, make_stop
 from ..trace import RECORD
 from .prediction import kernel_decisions, linear_coefficients, one_versus_rest
 
+SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
+
 
 class SVC(ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier with squared hinge loss, trained on the simplex and certified.
@@ -250,7 +252,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             left = stop if end is None else stop | Seconds(max(end - time.perf_counter(), 1e-9))
             run = Run(state, make_solver(self.solver), left)
             run.begin(started.get(pair), self.start_size, rng)
-            results[pair] = run.finish()
+            results[pair] = run.finish(exact_below=SMALL)
             expansions[pair] = problem.model(results[pair].weights, results[pair].value)
         return results, expansions
 

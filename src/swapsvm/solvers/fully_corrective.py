@@ -24,12 +24,15 @@ class FullyCorrective(Solver):
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 
-def solve_face(face: State, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
+def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: float = float("inf")) -> np.ndarray:
     """Weights that solve a small problem to that gap, or to the limit of double precision."""
     if not face.weights.any():
         face.set_weights(np.arange(face.size), np.full(face.size, 1.0 / face.size))
-    inner = SecondOrderSwap()
-    while True:  # in pieces, so that an interrupt is heard
-        ran = face.run(inner, Limits(moves=10_000, tol=tol, eps=eps, stride=1 << 30))
-        if ran.moves < 10_000:
-            return face.weights
+    piece = 10_000  # in pieces, so that an interrupt is heard
+    made = 0
+    while made < max_moves:
+        ran = face.run(SecondOrderSwap(), Limits(moves=piece, tol=tol, eps=eps, stride=1 << 30))
+        made += ran.moves
+        if ran.moves < piece:
+            break
+    return face.weights

@@ -1,4 +1,4 @@
-"""[SWAP14] Alg. 3, modified Frank-Wolfe: toward the best vertex, or away from the worst active one as Wolfe proposed."""
+"""[SWAP14] Alg. 3, modified Frank-Wolfe: toward the best vertex, or away from the worst active one, as Wolfe does."""
 
 from __future__ import annotations
 
