@@ -35,11 +35,11 @@ class Gram {
     Slot& s = slots_[slot];
     if (s.row == row && s.groups == groups) return s.lines;
     release(s);
-    s.row = row;
     s.groups = groups;
     s.lines.clear();
     s.scratch.resize(groups_.size());
     for (const int g : groups) s.lines.push_back(line(row, g, s));
+    s.row = row;  // last: a function that fails on the way leaves the slot empty
     return s.lines;
   }
 

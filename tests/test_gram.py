@@ -1,0 +1,183 @@
+"""The Gram: what is cached, what is evicted, what is counted."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from swapsvm import _core
+from swapsvm.gram import Gram, automatic_cache_bytes
+from swapsvm.kernels import Function, Linear, Precomputed, Rbf
+from swapsvm.problems import L2SVC, Quadratic
+from swapsvm.solvers import make_solver
+from swapsvm.state import KernelState, Limits
+
+M = 200
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).standard_normal((M, 4))
+
+
+def pair(gram, C=10.0):
+    state = KernelState(L2SVC.of(gram, 0, 1, C))
+    state.set_weights([0, M // 2], [0.5, 0.5])
+    return state
+
+
+def halves():
+    return [np.arange(0, M, 2), np.arange(1, M, 2)]
+
+
+def test_a_column_is_computed_once_and_then_found(X):
+    gram = Gram(Rbf(0.5), X, groups=halves())
+    state = pair(gram)
+    before = gram.evaluations
+    state.core.search_swap(5, 0)
+    assert gram.evaluations - before == M  # two lines of M / 2
+    assert gram.cache_counts["misses"] == 2
+    state.core.search_swap(7, 0)
+    state.core.search_swap(5, 0)
+    assert gram.evaluations - before == 2 * M
+    assert gram.cache_counts["hits"] == 2
+
+
+def test_one_cache_serves_another_c_and_another_pair(X):
+    gram = Gram(Rbf(0.5), X, groups=halves())
+    solver = make_solver("swap2")
+    pair(gram, C=10.0).run(solver, Limits(moves=300, tol=1e-3))
+    first = gram.evaluations
+    other = KernelState(L2SVC.of(gram, 1, 0, 10.0))  # the same pair with the labels exchanged
+    other.set_weights([0, M // 2], [0.5, 0.5])
+    before = gram.evaluations
+    other.run(solver, Limits(moves=300, tol=1e-3))
+    assert gram.evaluations - before < 0.1 * first
+
+
+def test_the_budget_holds_and_results_do_not_depend_on_it(X):
+    line = M // 2 * 8
+    weights = []
+    for lines in (0, 3, 5, 1000):
+        gram = Gram(Rbf(0.5), X, groups=halves(), cache_size=lines * (line + 200) / 2**20)
+        state = pair(gram)
+        state.run(make_solver("swap"), Limits(moves=200))
+        counts = gram.cache_counts
+        assert counts["bytes"] <= counts["budget"]
+        if lines == 0:
+            assert counts["bytes"] == 0 and counts["hits"] == 0
+        if lines in (3, 5):
+            assert counts["evictions"] > 0
+        weights.append(state.weights)
+    for other in weights[1:]:
+        np.testing.assert_array_equal(weights[0], other)
+
+
+def test_eviction_gives_a_second_chance(X):
+    """Three lines fit. Line 0 is referenced again, so line 1 goes first."""
+    gram = Gram(Linear(), X, cache_size=3.5 * (M * 8 + 130) / 2**20)
+    state = KernelState(Quadratic(gram))
+    state.set_weights([0], [1.0])
+
+    def fetch(i):
+        before = gram.evaluations
+        state.core.second_order_away(i)
+        return gram.evaluations > before
+
+    assert [fetch(i) for i in (0, 1, 2)] == [True, True, True]
+    assert not fetch(0)  # found, and thereby referenced
+    assert fetch(3)
+    assert gram.cache_counts["evictions"] == 1
+    assert not fetch(0)
+    assert fetch(1)
+
+
+def test_automatic_budget_is_bounded():
+    assert automatic_cache_bytes(1000, 4) < 1000 * 1000 * 4 * 1.1
+    assert automatic_cache_bytes(10**7, 4) <= 1 << 30
+
+
+@pytest.mark.parametrize("cache_size", [-1, np.inf, np.nan])
+def test_bad_cache_size_is_named(X, cache_size):
+    with pytest.raises(ValueError, match="cache_size"):
+        Gram(Rbf(0.5), X, cache_size=cache_size)
+
+
+def test_values_in_double_of_single_precision_rows(X):
+    single = X.astype(np.float32)
+    gram = Gram(Rbf(0.5), single)
+    every = np.arange(M)
+    exact = gram.in_double().block(every, every)
+    expected = np.exp(-0.5 * ((single[:, None].astype(float) - single[None].astype(float)) ** 2).sum(-1))
+    np.testing.assert_allclose(exact, expected, rtol=1e-13)
+    assert gram.refinable and not gram.in_double().refinable
+
+
+def test_malformed_csr_is_refused_before_it_is_read():
+    data, index = np.ones(3), np.zeros(3, np.int32)
+    for indptr, indices in (
+        (np.array([0, 2, 9]), index),
+        (np.array([0, 3, 2]), index),
+        (np.array([-1, 2, 3]), index),
+        (np.array([0, 2, 3]), np.array([0, 1, 7], np.int32)),
+        (np.array([0, 2, 3]), np.array([0, -1, 0], np.int32)),
+    ):
+        with pytest.raises(ValueError, match="CSR"):
+            _core.Rows64(indptr.astype(np.int64), indices, data, 2)
+
+
+def test_rows_and_groups_outside_of_the_data_are_refused(X):
+    with pytest.raises(ValueError, match="row that does not exist"):
+        Gram(Rbf(0.5), X, groups=[np.array([0, M])])
+    gram = Gram(Rbf(0.5), X)
+    with pytest.raises(ValueError, match="row that does not exist"):
+        gram.block([0], [M])
+    with pytest.raises(ValueError, match="one weight per variable"):
+        KernelState(L2SVC.of(Gram(Rbf(0.5), X, groups=halves()), 0, 1, 1.0)).set_weights([0, 1], [1.0])
+
+
+def test_sparse_with_64_bit_indices_and_duplicates(X):
+    matrix = sp.coo_array((np.ones(3), (np.array([0, 0, 1]), np.array([1, 1, 0]))), shape=(2, 2)).tocsr()
+    wide = sp.csr_array((np.ones(3), np.array([1, 1, 0], np.int64), np.array([0, 2, 3], np.int64)), shape=(2, 2))
+    expected = matrix.toarray() @ matrix.toarray().T
+    for m in (matrix, wide):
+        np.testing.assert_allclose(Gram(Linear(), m).block([0, 1], [0, 1]), expected)
+
+
+def test_precomputed_must_be_square_and_symmetric():
+    with pytest.raises(ValueError, match=r"square matrix.*\(2, 3\)"):
+        Gram(Precomputed(), np.ones((2, 3)))
+    with pytest.raises(ValueError, match="symmetric"):
+        Gram(Precomputed(), np.array([[1.0, 0.5], [0.2, 1.0]]))
+
+
+def test_a_failing_function_leaves_no_line_behind(X):
+    calls = {"fail": False}
+
+    def kernel(A, B):
+        if calls["fail"]:
+            raise ZeroDivisionError("inside the user's kernel")
+        return A @ B.T
+
+    gram = Gram(Function(kernel), X, groups=halves())
+    state = pair(gram)
+    calls["fail"] = True
+    with pytest.raises(ZeroDivisionError, match="inside the user's kernel"):
+        state.core.search_swap(5, 0)
+    calls["fail"] = False
+    step, _, _ = state.core.search_swap(5, 0)
+    assert np.isfinite(step)
+    np.testing.assert_allclose(state.core.face(np.array([5, 0], np.int32))[0, 1], X[10] @ X[0] + 1)
+
+
+def test_memory_is_given_back(X):
+    """No cycle through the core keeps data alive."""
+    data = X.copy()
+    gram = Gram(Function(lambda A, B: A @ B.T), data, groups=halves())
+    state = pair(gram)
+    alive = weakref.ref(gram)
+    del gram, state
+    gc.collect()
+    assert alive() is None
