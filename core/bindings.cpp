@@ -296,6 +296,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def_prop_ro("value", &S::value)
       .def_prop_ro("gap", &S::gap)
       .def_prop_ro("gap_floor", &S::gap_floor)
+      .def_prop_ro("exhausted", &S::exhausted)
       .def_prop_ro("quadratic", &S::quadratic)
       .def_prop_ro("support_size", &S::support_size)
       .def_prop_ro(
@@ -340,21 +341,25 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
            })
       .def("face",
            [](S& s, const Vector<Index>& variables) {
-             for (size_t k = 0; k < variables.shape(0); ++k) checked(s, variables(k));
+             for (size_t k = 0; k < variables.shape(0); ++k) {
+               checked(s, variables(k));
+               if (k > 0 && variables(k) <= variables(k - 1))
+                 throw std::invalid_argument("a face lists its variables in order");
+             }
              auto q = exclusively(s, [&](S& state) { return state.face(to_vector(variables)); });
              return to_numpy<double>(std::move(q), {variables.shape(0), variables.shape(0)});
            })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
       .def(
           "run",
-          [](S& s, StepKind step, int64_t moves, double tol, double eps, int64_t stride, int64_t iteration) {
-            const Limits limits{moves, tol, eps, std::max<int64_t>(stride, 1), iteration};
+          [](S& s, StepKind step, int64_t moves, double tol, double eps, int64_t iteration) {
+            const Limits limits{moves, tol, eps, iteration};
             Progress p = exclusively(s, [&](S& state) { return run(state, step, limits); });
             const char* bytes = reinterpret_cast<const char*>(p.records.data());
             std::vector<int64_t> kinds(p.kinds.begin(), p.kinds.end());
             return std::make_tuple(p.moves, p.stalled, kinds, nb::bytes(bytes, p.records.size() * sizeof(Record)));
           },
-          "step"_a, "moves"_a, "tol"_a, "eps"_a, "stride"_a, "iteration"_a);
+          "step"_a, "moves"_a, "tol"_a, "eps"_a, "iteration"_a);
 
   nb::class_<FullState<V>, S>(m, full_name)
       .def(

@@ -30,14 +30,15 @@ class FullState final : public State<V> {
       const Move m{Kind::corrective, 1.0, i, add, j, -minus_sub, false};
       for_each_chunk(m, [](size_t) {});
     }
-    this->set_value(h_);
+    this->set_value();
     scan_all();
   }
 
   void certify() override {
     this->normalize_weights();
     this->exact_gradient(h_);
-    this->set_value(h_);
+    this->set_value();
+    this->forget_progress();
     scan_all();
   }
 
@@ -140,7 +141,7 @@ class FullState final : public State<V> {
     return changes;
   }
 
-  int threads() const { return chunks_.size() > 1 ? gram_->threads() : 1; }
+  int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
 
   std::vector<double> h_;
   std::vector<Chunk> chunks_;

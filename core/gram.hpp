@@ -81,8 +81,9 @@ class Gram {
     s.row = -1;
   }
 
-  // Below this many values a team of threads costs more than it brings.
-  int threads_for(int64_t values) const { return values < 4096 ? 1 : threads(); }
+  // A team of threads costs some microseconds, and far more when the cores are busy: below about 40 of one
+  // thread's microseconds it does not pay.
+  int threads_for(int64_t values) const { return double(values) * source_->work() < 262144.0 ? 1 : threads(); }
 
   const V* line(int64_t row, int g, Slot& s) {
     const uint64_t key = uint64_t(row) * groups_.size() + g;

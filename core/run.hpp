@@ -22,9 +22,16 @@ struct Record {  // one row of the trace; bindings.cpp hands it to NumPy as it i
 struct Limits {
   int64_t moves;
   double tol, eps;    // gap <= max(tol |value|, eps)
-  int64_t stride;     // every so many iterations make a record
   int64_t iteration;  // number of the last iteration so far
 };
+
+// Whether an iteration makes a record: the first 1024 do, then 512 of every octave, so that a long run stays readable
+// at every scale and its trace short.
+inline bool is_recorded(int64_t iteration) {
+  int64_t stride = 1;
+  while (stride * 1024 <= iteration) stride *= 2;
+  return iteration % stride == 0;
+}
 
 struct Progress {
   int64_t moves = 0;
@@ -40,13 +47,13 @@ Progress run(State<V>& state, const Limits& limits) {
   while (progress.moves < limits.moves) {
     if (state.gap() <= std::max(limits.eps, limits.tol * std::abs(state.value()))) break;
     const Move move = Step::choose(state);
-    progress.stalled = move.empty() || state.gap() <= state.gap_floor();
+    progress.stalled = move.empty() || state.exhausted() || state.gap() <= state.gap_floor();
     if (progress.stalled) break;
     state.move(move);
     ++progress.moves;
     ++progress.kinds[size_t(move.kind)];
     const int64_t iteration = limits.iteration + progress.moves;
-    if (iteration % limits.stride != 0) continue;
+    if (!is_recorded(iteration)) continue;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     progress.records.push_back({iteration, state.support_size(), state.gram().evaluations(), int64_t(move.kind),
                                 seconds.count(), state.value(), state.gap()});

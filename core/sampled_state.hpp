@@ -29,7 +29,7 @@ class SampledState final : public State<V> {
       if (values[k] > 0) this->set_weight(variables[k], values[k]);
     this->normalize_weights();
     evaluate(active_);
-    this->set_value(h_);
+    this->set_value();
     look();
   }
 
@@ -46,7 +46,8 @@ class SampledState final : public State<V> {
   void certify() override {
     this->normalize_weights();
     this->exact_gradient(h_);
-    this->set_value(h_);
+    this->set_value();
+    this->forget_progress();
     candidates_.resize(size_);
     for (int64_t v = 0; v < size_; ++v) candidates_[v] = Index(v);
     choose_vertices();

@@ -25,6 +25,7 @@ class Source {
   virtual ~Source() = default;
   virtual int64_t size() const = 0;
   virtual double diagonal(int64_t row) const = 0;
+  virtual double work() const = 0;  // operations per value, roughly
   virtual void line(int64_t row, Selection others, V* out, int threads) const = 0;
   virtual void block(Selection rows, Selection columns, V* out, int threads) const = 0;
   // out[r] = sum_c coef[c] k(x_r, x_c), kernel values in V
@@ -129,6 +130,11 @@ class FeatureSource final : public Source<V> {
   FeatureSource(Rows<T> data, KernelSpec kernel) : data_(data), kernel_(kernel) {}
 
   int64_t size() const override { return data_.size; }
+  double work() const override {
+    constexpr double kMap = 8;  // what exp and its like cost
+    return kMap +
+           (data_.sparse() ? 2.0 * double(data_.indptr[data_.size]) / double(data_.size + 1) : double(data_.features));
+  }
 
   double diagonal(int64_t row) const override {
     if (kernel_.reduction() != Reduction::dot) return 1.0;
@@ -191,6 +197,7 @@ class MatrixSource final : public Source<V> {
   MatrixSource(const V* values, int64_t size) : values_(values), size_(size) {}
 
   int64_t size() const override { return size_; }
+  double work() const override { return 4; }
   double diagonal(int64_t row) const override { return double(values_[row * size_ + row]); }
 
   void line(int64_t row, Selection others, V* out, int) const override {
@@ -236,6 +243,7 @@ class FunctionSource final : public Source<V> {
       : function_(std::move(function)), diagonal_(std::move(diagonal)) {}
 
   int64_t size() const override { return int64_t(diagonal_.size()); }
+  double work() const override { return 0; }  // threads are the function's own affair
   double diagonal(int64_t row) const override { return diagonal_[row]; }
 
   void line(int64_t row, Selection others, V* out, int) const override { function_({nullptr, row, 1}, others, out); }

@@ -119,18 +119,37 @@ class State {
     if (q != 0) half_linear_value_ -= q * half_linear(m.j);
     move_weights(m);
     move_gradient(m);
+    window_gap_ = std::min(window_gap_, gap());
+    if (++moves_ >= kRefresh + 2 * support_size()) refresh_value();
   }
 
-  // Q restricted to a face, row by row.
-  std::vector<double> face(const std::vector<Index>& variables) {
-    const size_t n = variables.size();
+  // Whether many moves in a row neither raised the value nor lowered the gap: what is left is noise of the arithmetic.
+  bool exhausted() const { return exhausted_; }
+
+  // Q restricted to a face. What it shares with the last face asked for is kept: a corrective method adds one vertex
+  // at a time, and pays for one row.
+  const std::vector<double>& face(const std::vector<Index>& variables) {
+    const size_t n = variables.size(), old = face_variables_.size();
     std::vector<double> q(n * n), row;
+    std::vector<int64_t> place(n, -1);  // in the last face; both lists are sorted
+    for (size_t k = 0, o = 0; k < n; ++k) {
+      while (o < old && face_variables_[o] < variables[k]) ++o;
+      if (o < old && face_variables_[o] == variables[k]) place[k] = int64_t(o);
+    }
     for (size_t i = 0; i < n; ++i) {
+      if (place[i] >= 0) {
+        for (size_t j = 0; j < n; ++j)
+          if (place[j] >= 0) q[i * n + j] = face_[size_t(place[i]) * old + size_t(place[j])];
+        continue;
+      }
       kernel_row(variables[i], variables, row);
-      for (size_t j = 0; j < n; ++j) q[i * n + j] = sign(variables[i]) * sign(variables[j]) * (row[j] + terms_.bias);
+      for (size_t j = 0; j < n; ++j)
+        q[i * n + j] = q[j * n + i] = sign(variables[i]) * sign(variables[j]) * (row[j] + terms_.bias);
       q[i * n + i] = diagonal(variables[i]);
     }
-    return q;
+    face_ = std::move(q);
+    face_variables_ = variables;
+    return face_;
   }
 
   // Puts these weights (normalized) in place of the present ones and computes h afresh, in double.
@@ -231,12 +250,29 @@ class State {
     for (const Index v : active_) h[v] += ridge(v) * weights_[v];
   }
 
-  void set_value(const std::vector<double>& h_by_variable) {
+  // a'h and a'c/2 afresh: after h was set, and now and then because the closed form drifts from it.
+  void set_value() {
     quadratic_ = half_linear_value_ = 0;
     for (const Index v : active_) {
-      quadratic_ += weights_[v] * h_by_variable[v];
+      quadratic_ += weights_[v] * h(v);
       half_linear_value_ += weights_[v] * half_linear(v);
     }
+  }
+
+  void forget_progress() {
+    moves_ = 0;
+    exhausted_ = false;
+    best_value_ = -std::numeric_limits<double>::infinity();
+    best_gap_ = window_gap_ = std::numeric_limits<double>::infinity();
+  }
+
+  void refresh_value() {
+    set_value();
+    exhausted_ = value() <= best_value_ && window_gap_ >= best_gap_;
+    best_value_ = std::max(best_value_, value());
+    best_gap_ = std::min(best_gap_, window_gap_);
+    window_gap_ = std::numeric_limits<double>::infinity();
+    moves_ = 0;
   }
 
   std::shared_ptr<Gram<V>> gram_;
@@ -250,6 +286,15 @@ class State {
   double quadratic_ = 0, half_linear_value_ = 0, largest_diagonal_ = 0;
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
+
+ private:
+  static constexpr int64_t kRefresh = 256;
+  int64_t moves_ = 0;
+  bool exhausted_ = false;
+  double best_value_ = -std::numeric_limits<double>::infinity();
+  double best_gap_ = std::numeric_limits<double>::infinity(), window_gap_ = best_gap_;
+  std::vector<Index> face_variables_;
+  std::vector<double> face_;
 };
 
 }  // namespace swapsvm

@@ -63,6 +63,8 @@ class Gram:
         By default all that OpenMP grants.
     double : bool
         Compute in double even if X is float32.
+    checked : bool
+        Whether to check that a precomputed matrix is symmetric.
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class Gram:
         cache_size: float | None = None,
         n_threads: int | None = None,
         double: bool = False,
+        checked: bool = True,
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
         self.single = not double and X.dtype == np.float32
         self.dtype = np.dtype(np.float32 if self.single else np.float64)
+        self._checked = checked
         self._options: dict[str, Any] = {"groups": groups, "cache_size": cache_size, "n_threads": n_threads}
         if cache_size is not None and not 0 <= cache_size < float("inf"):
             raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
@@ -89,7 +93,7 @@ class Gram:
     def _open(self, budget: int, threads: int) -> Any:
         cls = _core.Gram32 if self.single else _core.Gram64
         if isinstance(self.kernel, Precomputed):
-            return cls.from_matrix(_checked_matrix(self.X, self.dtype), self.groups, budget, threads)
+            return cls.from_matrix(self._matrix(), self.groups, budget, threads)
         if isinstance(self.kernel, Function):
             kernel, X, dtype = self.kernel, self.X, self.dtype  # the core may not hold this object: a cycle never freed
             return cls.from_function(
@@ -100,6 +104,9 @@ class Gram:
                 threads,
             )
         return cls.from_rows(as_rows(self.X), self.kernel.spec(), self.groups, budget, threads)
+
+    def _matrix(self) -> np.ndarray:
+        return _checked_matrix(self.X, self.dtype) if self._checked else np.ascontiguousarray(self.X, self.dtype)
 
     def in_double(self) -> Gram:
         """The same Gram with kernel values computed in double; its cache starts empty."""

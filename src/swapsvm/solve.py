@@ -240,7 +240,7 @@ class Run:
             moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
 
     def _block(self, moves: int) -> bool:
-        limits = Limits(moves, self.stop.tol, self.stop.eps, self.trace.stride, self.iteration)
+        limits = Limits(moves, self.stop.tol, self.stop.eps, self.iteration)
         offset = time.perf_counter() - self._began
         ran = self.state.run(self.solver, limits)
         records = ran.records.copy()

@@ -18,7 +18,10 @@ from scipy.optimize import brentq
 from . import _core
 from .geometry import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .problems import Concave, Quadratic
-from .trace import RAW
+from .trace import RAW, is_recorded
+
+
+WINDOW = 256  # moves after which a state sees whether it still gets on; the core has the same number
 
 
 class Chooser(Protocol):
@@ -46,7 +49,6 @@ class Limits:
     moves: int
     tol: float = 0.0
     eps: float = 0.0
-    stride: int = 1  # every so many iterations make a record
     iteration: int = 0  # number of the last iteration so far
 
 
@@ -59,6 +61,7 @@ class State:
     value: float
     gap: float
     gap_floor: float  # what rounding leaves of a gap
+    exhausted: bool  # many moves in a row did not raise the value: the rest of the gap is noise of the arithmetic
     scale: float  # what a relative gap is relative to
     evaluations: int
 
@@ -113,14 +116,14 @@ class State:
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
             move = solver.choose(self)
-            ran.stalled = move.empty or self.gap <= self.gap_floor
+            ran.stalled = move.empty or self.exhausted or self.gap <= self.gap_floor
             if ran.stalled:
                 break
             self.move(move)
             ran.moves += 1
             ran.kinds[move.kind] += 1
             iteration = limits.iteration + ran.moves
-            if iteration % limits.stride == 0:
+            if is_recorded(iteration):
                 seconds = time.perf_counter() - start
                 records.append(
                     (
@@ -156,6 +159,7 @@ class ConcaveState(State):
         self.size = problem.size
         self.weights = np.zeros(problem.size)
         self.evaluations = 0
+        self._forget_progress()
 
     @property
     def support(self) -> np.ndarray:  # type: ignore[override]
@@ -208,6 +212,21 @@ class ConcaveState(State):
         if move.sub:
             self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
         self._evaluate()
+        self._watch()
+
+    def _watch(self) -> None:
+        """As the core does: see whether a window of moves still raised the value or lowered the gap."""
+        self._moves += 1
+        self._window_gap = min(self._window_gap, self.gap)
+        if self._moves < WINDOW + 2 * self.support_size:
+            return
+        self.exhausted = self.value <= self._best_value and self._window_gap >= self._best_gap
+        self._best_value, self._best_gap = max(self._best_value, self.value), min(self._best_gap, self._window_gap)
+        self._moves, self._window_gap = 0, np.inf
+
+    def _forget_progress(self) -> None:
+        self.exhausted, self._moves = False, 0
+        self._best_value, self._best_gap, self._window_gap = -np.inf, np.inf, np.inf
 
     def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
         self.weights = np.zeros(self.size)
@@ -217,6 +236,7 @@ class ConcaveState(State):
     def certify(self) -> None:
         self.weights = self.weights / self.weights.sum()
         self._evaluate()
+        self._forget_progress()
 
     def face(self, variables: np.ndarray) -> State:
         state = ConcaveState(self.problem.restricted(variables))
@@ -344,6 +364,7 @@ class KernelState(State):
     value = property(lambda self: self.core.value)
     gap = property(lambda self: self.core.gap)
     gap_floor = property(lambda self: self.core.gap_floor)
+    exhausted = property(lambda self: self.core.exhausted)
     scale = property(lambda self: abs(self.core.value))
     evaluations = property(lambda self: self.problem.gram.evaluations)
 
@@ -390,7 +411,7 @@ class KernelState(State):
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
         linear = None if self.problem.linear is None else np.asarray(self.problem.linear)[variables]
-        state = KernelState(Quadratic.of_matrix(self.core.face(variables), linear))
+        state = KernelState(Quadratic.of_matrix(self.core.face(variables), linear, checked=False))
         weights = self.weights[variables]
         if weights.any():
             state.set_weights(np.arange(len(variables)), weights)
@@ -423,7 +444,7 @@ class KernelState(State):
             return super().run(solver, limits)
         step: Any = getattr(_core.StepKind, solver.compiled)
         moves, stalled, kinds, records = self.core.run(
-            step, limits.moves, limits.tol, limits.eps, limits.stride, limits.iteration
+            step, limits.moves, limits.tol, limits.eps, limits.iteration
         )
         return Ran(
             moves,

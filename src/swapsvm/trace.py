@@ -23,30 +23,26 @@ RAW = np.dtype(
 RECORD = np.dtype([(name, "U10" if name == "kind" else RAW[name]) for name in RAW.names or ()])
 
 
+def is_recorded(iteration: int) -> bool:
+    """The first 1024 iterations, then 512 of every octave: a long run stays readable at every scale, its trace short."""
+    stride = 1 << max(iteration.bit_length() - 10, 0)
+    return iteration % stride == 0
+
+
 class Trace:
-    """Records of a run, thinned so that a long run keeps between ``limit`` / 2 and ``limit`` of them.
+    """Records of a run.
 
     ``array()`` gives them as a structured array with fields iteration, support, evaluations, kind, seconds, value and
     gap: ``plt.semilogy(t["evaluations"], t["gap"])``. ``kinds`` counts all steps, recorded or not.
     """
 
-    def __init__(self, limit: int = 4096) -> None:
-        self.limit = limit
-        self.stride = 1
+    def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
         self._records: list[np.ndarray] = []
 
     def append(self, records: np.ndarray) -> None:
-        """Add raw records; past the limit only iterations that the doubled stride divides are kept."""
-        if len(records):
-            self._records.append(records)
-        while sum(map(len, self._records)) > self.limit:
-            self.stride *= 2
-            together = np.concatenate(self._records)
-            last = together[-1:]
-            self._records = [together[together["iteration"] % self.stride == 0]]
-            if not len(self._records[0]) or self._records[0][-1]["iteration"] != last[0]["iteration"]:
-                self._records.append(last)
+        """Add raw records."""
+        self._records.append(records)
 
     def raw(self) -> np.ndarray:
         """The records as the core writes them."""

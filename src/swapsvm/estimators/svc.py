@@ -174,6 +174,18 @@ class SVC(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+            delattr(self, name)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
@@ -194,7 +206,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         self._keep(X, gram, groups, results)
         for pair, result in results.items():
             if not result.converged:
-                warn_not_converged(result, f"SVC, classes {classes[pair[0]]!r} and {classes[pair[1]]!r},", stacklevel=3)
+                warn_not_converged(result, f"SVC, classes {classes[pair[0]]!r} and {classes[pair[1]]!r},", stacklevel=4)
                 break
         return self
 
@@ -212,8 +224,6 @@ class SVC(ClassifierMixin, BaseEstimator):
         self, X: Any, labels: np.ndarray, classes: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row: nothing is left to fit")
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             counts = np.bincount(labels, weights=weights, minlength=len(classes))
             class_weight = np.divide(weights.sum(), len(classes) * counts, out=np.ones(len(classes)), where=counts > 0)

@@ -31,7 +31,7 @@ def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: float
     piece = 10_000  # in pieces, so that an interrupt is heard
     made = 0
     while made < max_moves:
-        ran = face.run(SecondOrderSwap(), Limits(moves=piece, tol=tol, eps=eps, stride=1 << 30))
+        ran = face.run(SecondOrderSwap(), Limits(moves=piece, tol=tol, eps=eps))
         made += ran.moves
         if ran.moves < piece:
             break

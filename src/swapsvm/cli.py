@@ -1,0 +1,92 @@
+"""The command ``swapsvm``: one subcommand per verb.
+
+A subcommand is a function that adds its parser to the others and names, as ``run``, the function that does the work.
+What a user can mend (``ValueError``, ``OSError``, a missing extra) ends as one line on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from . import __version__
+
+if TYPE_CHECKING:
+    Subcommands = argparse._SubParsersAction["Parser"]
+
+BAD_REQUEST = 2  # argparse's own code for what it cannot parse
+INTERRUPTED = 130  # the shell's code for Ctrl-C
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, with an error of one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, without the usage text."""
+        self.exit(BAD_REQUEST, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code: 0 if all went well, 2 if the request cannot be served, 130 after Ctrl-C.
+    """
+    try:
+        arguments = make_parser().parse_args(argv)
+        arguments.run(arguments)
+    except SystemExit as end:  # argparse ends so after --help, --version and its errors
+        return int(end.code or 0)
+    except (ImportError, OSError, ValueError) as error:
+        sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
+        return BAD_REQUEST
+    except KeyboardInterrupt:
+        sys.stderr.write("swapsvm: interrupted\n")
+        return INTERRUPTED
+    return 0
+
+
+def one_line(error: Exception) -> str:
+    """The message without its line breaks."""
+    return " ".join(str(error).split())
+
+
+def make_parser() -> Parser:
+    """The parser of all subcommands."""
+    parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
+    parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
+    subcommands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    for add in (add_demo,):
+        add(subcommands)
+    return parser
+
+
+def add_demo(subcommands: Subcommands) -> None:
+    """``swapsvm demo``."""
+    text = "train every solver on scikit-learn's digits, print a table and draw a figure"
+    demo = subcommands.add_parser("demo", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    demo.add_argument(
+        "--output",
+        type=Path,
+        default=Path("swapsvm-demo.png"),
+        metavar="FILE",
+        help="where the figure goes; the ending gives the format (default: %(default)s)",
+    )
+    demo.set_defaults(run=run_demo)
+
+
+def run_demo(arguments: argparse.Namespace) -> None:
+    """Run the demo."""
+    from .demo import run
+
+    run(arguments.output)

@@ -1,0 +1,323 @@
+"""The demo: every solver on the digits that come with scikit-learn, as a table and a figure.
+
+The table is about the ten digits at the default tolerance. The figure needs one problem for one curve per solver:
+0-4 versus 5-9, run on to a far smaller gap, where the solvers part.
+
+matplotlib and rich are the extra ``swapsvm[demo]``, so only functions import them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .estimators import SVC
+from .geometry import KINDS
+from .solvers import SOLVERS
+from .stopping import ConvergenceWarning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+# One thread: at this size, parallel regions cost more than they save.
+SETTINGS: dict[str, Any] = {"C": 16, "kernel": "rbf", "gamma": "mean_sq_dist", "n_jobs": 1}
+FITS = 2  # by each solver: ten digits, then the curve
+
+CURVE_TOL = 1e-6
+CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap falls like 1/t, would need billions
+CURVE_START = 2048  # iterations; so short a run has a record of each
+
+AXES = {"evaluations": "kernel values computed (thousands)", "iteration": "iterations", "seconds": "seconds"}
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#0072B2")  # Okabe-Ito: colour-blind-safe
+STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "0.5",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.92",
+    "grid.linewidth": 0.6,
+    "xtick.color": "0.3",
+    "ytick.color": "0.3",
+    "legend.frameon": False,
+}
+
+Report = Callable[[str, int], None]  # of a solver, how many of its fits are done
+
+
+class Digits(NamedTuple):
+    """Images as rows of numbers from 0 to 1, and the digits they show."""
+
+    train: np.ndarray
+    test: np.ndarray
+    train_labels: np.ndarray
+    test_labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one solver did: a model of the ten digits, and the records of its run on 0-4 versus 5-9."""
+
+    solver: str
+    model: SVC
+    seconds: float
+    accuracy: float
+    curve: np.ndarray
+    curve_converged: bool
+
+
+def run(output: Path) -> None:
+    """Train every solver, print the table and write the figure.
+
+    Parameters
+    ----------
+    output : Path
+        File of the figure; its ending gives the format.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib or rich are not installed.
+    ValueError
+        If no figure can be written to ``output``.
+    """
+    require_extra()
+    check_output(output)
+    digits = load()
+    with progress() as report:
+        outcomes = [measure(solver, digits, report) for solver in SOLVERS]
+    show(make_table(outcomes, digits))
+    draw(outcomes, digits).savefig(output, dpi=150)
+    sys.stdout.write(
+        f"\nFigure: {output}\n"
+        "What it shows: all solvers compute about the same kernel values; the iterations, and the seconds, differ.\n"
+    )
+
+
+def require_extra() -> None:
+    """Fail before the work, not after it."""
+    try:
+        for package in ("matplotlib", "rich"):
+            import_module(package)
+    except ImportError as error:
+        raise ImportError(f'the demo needs {error.name}: pip install "swapsvm[demo]"') from error
+
+
+def check_output(output: Path) -> None:
+    """Fail before the work, not after it."""
+    from matplotlib.figure import Figure
+
+    formats = Figure().canvas.get_supported_filetypes()
+    if output.suffix[1:].lower() not in formats:
+        raise ValueError(f"--output {output} must end in one of {', '.join(f'.{name}' for name in sorted(formats))}")
+    if not output.absolute().parent.is_dir():
+        raise ValueError(f"--output {output}: there is no folder {output.parent}")
+
+
+# ---- the runs ---------------------------------------------------------------------------------------------------
+
+
+def load() -> Digits:
+    """The digits, always split the same way."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    images, labels = load_digits(return_X_y=True)
+    return Digits(*train_test_split(images / 16, labels, test_size=0.25, stratify=labels, random_state=0))
+
+
+@contextmanager
+def progress() -> Iterator[Report]:
+    """Bars on stderr, one per solver; lines where nothing can be redrawn, as in a file."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_interactive:
+        yield write_progress
+        return
+    columns = (TextColumn("{task.description:5}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bars:
+        tasks = {solver: bars.add_task(solver, total=FITS, start=False) for solver in SOLVERS}
+
+        def report(solver: str, done: int) -> None:
+            bars.start_task(tasks[solver])
+            bars.update(tasks[solver], completed=done)
+
+        yield report
+
+
+def write_progress(solver: str, done: int) -> None:
+    """One line on stderr."""
+    sys.stderr.write(f"{solver}: {done} of {FITS} fits\n")
+
+
+def measure(solver: str, digits: Digits, report: Report) -> Outcome:
+    """Both fits of one solver."""
+    report(solver, 0)
+    began = time.perf_counter()
+    model = SVC(solver=solver, **SETTINGS).fit(digits.train, digits.train_labels)
+    seconds = time.perf_counter() - began
+    report(solver, 1)
+    curve, converged = trace_curve(solver, digits)
+    report(solver, 2)
+    return Outcome(solver, model, seconds, model.score(digits.test, digits.test_labels), curve, converged)
+
+
+def trace_curve(solver: str, digits: Digits) -> tuple[np.ndarray, bool]:
+    """The records of a run on 0-4 versus 5-9, and whether it reached the gap."""
+    fitted = fit_halves(solver, digits, CURVE_MAX_ITER)
+    records = fitted.trace_
+    if fitted.results_[0].trace.stride > 1:
+        # A long trace is thinned to evenly spaced records, but on a logarithmic axis the first ones take half the room.
+        start = fit_halves(solver, digits, CURVE_START).trace_
+        records = np.concatenate([start, records[records["iteration"] > start["iteration"][-1]]])
+    return records, fitted.stop_reason_ == "gap"
+
+
+def fit_halves(solver: str, digits: Digits, max_iter: int) -> SVC:
+    """0-4 versus 5-9."""
+    model = SVC(solver=solver, tol=CURVE_TOL, max_iter=max_iter, **SETTINGS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the figure says who did not get there
+        return model.fit(digits.train, digits.train_labels >= 5)
+
+
+# ---- the table --------------------------------------------------------------------------------------------------
+
+
+def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
+    """One row per solver, narrow enough for 80 columns."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=f"Ten digits, {len(digits.train)} images to train and {len(digits.test)} to test, relative gap <= "
+        f"{outcomes[0].model.tol:g}",
+        caption=f"{describe_settings()}; kernel values with those of the certificate",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        show_edge=False,
+    )
+    table.add_column("solver", style="bold", no_wrap=True)
+    for heading in headings():
+        table.add_column(heading, justify="right", no_wrap=True)
+    for outcome in outcomes:
+        table.add_row(*cells(outcome))
+    return table
+
+
+def headings() -> list[str]:
+    """Of the columns after the first, broken to fit."""
+    kinds = [kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in KINDS]
+    return ["sec-\nonds", "itera-\ntions", *kinds, "kernel\nvalues", "SVs", "gap", "accu-\nracy"]
+
+
+def cells(outcome: Outcome) -> list[str]:
+    """One row of the table."""
+    model = outcome.model
+    steps: Counter[str] = sum((result.trace.kinds for result in model.results_), Counter())
+    return [
+        outcome.solver,
+        f"{outcome.seconds:.2f}",
+        str(model.n_iter_.sum()),
+        *(str(steps[kind]) for kind in KINDS),
+        str(model.n_evaluations_),
+        str(len(model.support_)),
+        f"{model.relative_gap_:.4f}",
+        f"{outcome.accuracy:.1%}",
+    ]
+
+
+def describe_settings() -> str:
+    """The settings that all fits share."""
+    return f"{SETTINGS['kernel']} kernel, C = {SETTINGS['C']}, {SETTINGS['n_jobs']} thread"
+
+
+def show(table: Table) -> None:
+    """Print to stdout, at full width where no terminal limits it."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    console.print(table)
+
+
+# ---- the figure -------------------------------------------------------------------------------------------------
+
+
+def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
+    """The gap of each solver, against each measure of work."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.6), layout="constrained")
+        panels = figure.subplots(1, len(AXES), sharey=True)
+        for panel, field in zip(panels, AXES, strict=True):
+            draw_panel(panel, field, outcomes)
+        label_first(panels[0], outcomes[0].model.tol)
+        figure.align_xlabels()
+        figure.suptitle("Digits 0-4 versus 5-9: what a small gap costs", x=0.012, ha="left", weight="bold")
+        figure.supxlabel(caption(outcomes, digits), x=0.012, ha="left", size=9, color="0.35")
+    return figure
+
+
+def label_first(panel: Axes, tol: float) -> None:
+    """What is written once for all panels."""
+    panel.set_ylabel("relative duality gap (smallest so far)")
+    panel.legend(loc="lower left")
+    panel.text(0.01, 1.1 * tol, "default tol", transform=panel.get_yaxis_transform(), color="0.45", size=8)
+
+
+def draw_panel(panel: Axes, field: str, outcomes: list[Outcome]) -> None:
+    """The gap against one measure of work."""
+    for index, (outcome, colour) in enumerate(zip(outcomes, cycle(COLOURS), strict=False)):
+        hidden = any(coincide(outcome, earlier) for earlier in outcomes[:index])
+        # No step lowers the value, so the smallest gap so far still bounds the distance to the optimum.
+        gap = np.minimum.accumulate(outcome.curve["gap"]) / np.abs(outcome.curve["value"])
+        work = np.maximum.accumulate(outcome.curve[field]) / (1000 if field == "evaluations" else 1)
+        panel.plot(work, gap, ":" if hidden else "-", color=colour, linewidth=1.8, label=full_name(outcome.solver))
+    panel.axhline(outcomes[0].model.tol, color="0.6", linewidth=0.8, zorder=0)
+    panel.set_xscale("linear" if field == "evaluations" else "log")
+    panel.set_yscale("log")
+    panel.set_ylim(bottom=CURVE_TOL)
+    panel.minorticks_off()
+    panel.set_xlabel(AXES[field])
+
+
+def full_name(solver: str) -> str:
+    """Name and class, the latter as words."""
+    words = re.sub("(?<=.)(?=[A-Z])", " ", SOLVERS[solver].__name__)
+    return f"{solver}: {words.replace('Frank Wolfe', 'Frank-Wolfe')}"
+
+
+def coincide(one: Outcome, other: Outcome) -> bool:
+    """Whether two solvers took the same steps, as fcfw and cvm do: one curve then hides the other."""
+    return np.array_equal(one.curve["gap"], other.curve["gap"])
+
+
+def caption(outcomes: list[Outcome], digits: Digits) -> str:
+    """What the figure alone would not tell."""
+    cut = ", ".join(outcome.solver for outcome in outcomes if not outcome.curve_converged)
+    return (
+        f"{len(digits.train)} images, {describe_settings()}; without the certifying pass. "
+        + (f"Cut off after {CURVE_MAX_ITER:,} iterations: {cut}." if cut else "")
+        + "\nAn iteration of fcfw or cvm solves a subproblem over the support vectors; both take the same steps."
+    )

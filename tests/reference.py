@@ -1,0 +1,89 @@
+"""What the package is held against: an exact quadratic program, and Q and the kernels written in plain NumPy."""
+
+import numpy as np
+import scipy.sparse as sp
+from qpsolvers import solve_qp
+
+
+def _squared_distances(X, Z):
+    return ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+
+
+def _absolute_distances(X, Z):
+    return np.abs(X[:, None, :] - Z[None, :, :]).sum(axis=2)
+
+
+KERNELS = {
+    "linear": lambda X, Z: X @ Z.T,
+    "rbf": lambda X, Z, gamma: np.exp(-gamma * _squared_distances(X, Z)),
+    "poly": lambda X, Z, gamma, coef0, degree: (gamma * (X @ Z.T) + coef0) ** degree,
+    "sigmoid": lambda X, Z, gamma, coef0: np.tanh(gamma * (X @ Z.T) + coef0),
+    "laplacian": lambda X, Z, gamma: np.exp(-gamma * _absolute_distances(X, Z)),
+    "precomputed": lambda X, Z: X,
+}
+
+
+def kernel_values(kernel, X, Z=None):
+    """Values of a kernel of the package for the rows of X against those of Z (by default X), in double."""
+    X = np.asarray(X, dtype=np.float64)
+    Z = X if Z is None else np.asarray(Z, dtype=np.float64)
+    return KERNELS[kernel.name](X, Z, **{name: getattr(kernel, name) for name in kernel.parameter_names()})
+
+
+def l2_svm_matrix(K, y, C, weights=None):
+    """Q_ij = y_i y_j (k_ij + 1) + [i == j] / (C w_i)."""
+    ridge = 1.0 / (C * (np.ones(len(y)) if weights is None else np.asarray(weights)))
+    return np.outer(y, y) * (K + 1.0) + np.diag(ridge)
+
+
+def value(Q, a, c=None):
+    """g(a) = -a'Qa + c'a."""
+    return float(-a @ Q @ a + (0.0 if c is None else c @ a))
+
+
+def gradient(Q, a, c=None):
+    """-2Qa + c."""
+    return -2.0 * (Q @ a) + (0.0 if c is None else c)
+
+
+def gap(Q, a, c=None):
+    """max_i grad_i - a'grad."""
+    slope = gradient(Q, a, c)
+    return float(slope.max() - a @ slope)
+
+
+def lipschitz(Q):
+    """Largest modulus of an eigenvalue of the Hessian -2Q."""
+    return float(2.0 * np.abs(np.linalg.eigvalsh(Q)).max())
+
+
+def exact_weights(Q, c=None):
+    """The maximum of -a'Qa + c'a on the simplex: an interior point, then its face solved as a linear system."""
+    m = len(Q)
+    q = np.zeros(m) if c is None else -np.asarray(c, dtype=np.float64)
+    precision = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_iter": 500}
+    a = solve_qp(
+        sp.csc_matrix(2.0 * Q), q, A=sp.csc_matrix(np.ones((1, m))), b=np.ones(1), lb=np.zeros(m), ub=None,
+        solver="clarabel", **precision,
+    )  # fmt: skip
+    a = np.maximum(a, 0.0) / np.maximum(a, 0.0).sum()
+    candidates = [a] + [_on_face(Q, q, np.flatnonzero(a > least * a.max())) for least in (1e-3, 1e-5, 1e-7)]
+    return min((b for b in candidates if b is not None), key=lambda b: gap(Q, b, c))
+
+
+def _on_face(Q, q, support):
+    """The stationary point of a face if it lies in it: 2Qa + q = -multiplier, sum a = 1."""
+    n = len(support)
+    system = np.ones((n + 1, n + 1))
+    system[:n, :n], system[n, n] = 2.0 * Q[np.ix_(support, support)], 0.0
+    b = np.linalg.lstsq(system, np.append(-q[support], 1.0), rcond=None)[0][:n]
+    if b.min() < 0:
+        return None
+    a = np.zeros(len(Q))
+    a[support] = b / b.sum()
+    return a
+
+
+def decision_values(K, y, a, f):
+    """Decisions sum_j a_j y_j (k(x_j, x) + 1) / f for kernel values K of shape (points, rows)."""
+    return (K + 1.0) @ (a * y) / f

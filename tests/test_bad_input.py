@@ -1,0 +1,137 @@
+"""Each wrong input is a clear error that names the value, and leaves nothing half-fitted behind."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from swapsvm import SVC, maximize
+from swapsvm.problems import Concave, Quadratic
+from swapsvm.stopping import Gap, Iterations, Seconds
+
+X = np.random.default_rng(0).standard_normal((30, 3))
+Y = np.arange(30) % 2
+
+
+def replaced(value):
+    Z = X.copy()
+    Z[3, 1] = value
+    return Z
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({}, (replaced(np.nan), Y), "NaN"),
+        ({}, (replaced(np.inf), Y), "infinity"),
+        ({}, (sp.csr_array(replaced(np.nan)), Y), "NaN"),
+        ({}, (X, np.zeros(30)), "at least two classes.*1 class"),
+        ({}, (np.empty((0, 3)), np.empty(0)), "0 sample"),
+        ({}, (X, Y[:-1]), "inconsistent numbers of samples"),
+        ({}, (X, Y + 0.5 * X[:, 0]), "continuous"),
+        ({}, (X, Y, -np.ones(30)), "Negative values in data passed to `sample_weight`"),
+        ({}, (X, Y, np.zeros(30)), "at least one non-zero number"),
+        ({}, (X, Y, np.where(Y, 1.0, 0.0)), "at least two classes with positive weight"),
+        ({}, (X, Y, np.full(30, np.nan)), "NaN"),
+        ({"C": 0}, (X, Y), "C=0 must be a positive finite number"),
+        ({"C": -1.0}, (X, Y), "C=-1.0 must be"),
+        ({"C": np.inf}, (X, Y), "C=inf must be"),
+        ({"C": np.nan}, (X, Y), "C=nan must be"),
+        (
+            {"solver": "smo"},
+            (X, Y),
+            r"solver='smo' is unknown: use one of \['fw', 'mfw', 'swap', 'swap2', 'fcfw', 'cvm'",
+        ),
+        ({"kernel": "gauss"}, (X, Y), "kernel='gauss' is unknown: use a callable or one of"),
+        ({"gamma": "wide"}, (X, Y), "gamma='wide' is unknown"),
+        ({"gamma": 0.0}, (X, Y), "gamma=0.0 must be a positive"),
+        ({"tol": -1}, (X, Y), "tol=-1 must be"),
+        ({"eps": np.nan}, (X, Y), "eps=nan must be"),
+        ({"max_iter": 0}, (X, Y), "max_iter=0 must be a positive integer, or -1"),
+        ({"max_time": 0.0}, (X, Y), "max_time=0.0 must be a positive number of seconds"),
+        ({"start_size": 0}, (X, Y), "start_size=0 must be a positive integer"),
+        ({"sampling": 0}, (X, Y), "sampling=0 must be a positive integer"),
+        ({"cache_size": -5}, (X, Y), "cache_size=-5 must be"),
+        ({"n_jobs": 0}, (X, Y), "n_jobs=0 must be"),
+        ({"decision_function_shape": "all"}, (X, Y), "decision_function_shape='all'"),
+        ({"class_weight": {0: -1.0, 1: 1.0}}, (X, Y), "class_weight=.* none negative"),
+        ({"kernel": "precomputed"}, (X, Y), r"square .*X has shape \(30, 3\)"),
+        ({"kernel": "precomputed"}, (np.triu(X @ X.T), Y), "symmetric"),
+        ({"kernel": lambda A, B: np.ones((2, 2))}, (X, Y), r"returned an array of shape \(2, 2\)"),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, (X, Y), "returned values that are not finite"),
+        ({"solver": "cvm", "kernel": "linear"}, (X, Y), "minimum enclosing ball.*constant.*solver='fcfw'"),
+        ({"solver": "cvm"}, (X, Y, 1.0 + Y), "minimum enclosing ball"),
+    ],
+)
+def test_fit_refuses(options, data, message):
+    model = SVC(**options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*data)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
+def test_predict_refuses_another_number_of_features():
+    model = SVC().fit(X, Y)
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="30 features"):
+        SVC(kernel="precomputed").fit(X @ X.T, Y).predict(X @ X[:5].T)
+
+
+def test_a_failing_fit_leaves_no_model():
+    """Neither half of the new one nor the old one under new parameters."""
+    model = SVC().fit(X, Y)
+    with pytest.raises(ValueError, match="solver"):
+        model.set_params(solver="none").fit(-X, 1 - Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def concave(value=None, gradient=None, **options):
+    b = np.array([0.1, 0.3, 0.6])
+    return Concave(
+        value=value or (lambda a: -((a - b) ** 2).sum()),
+        gradient=gradient or (lambda a: -2 * (a - b)),
+        size=3,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (concave(gradient=lambda a: np.array([1.0, np.nan, 0.0])), r"gradient\(a\) is nan at index 1"),
+        (concave(gradient=lambda a: np.zeros(2)), r"must have shape \(3,\)"),
+        (concave(value=lambda a: np.nan), r"value\(a\) is nan"),
+        (concave(value=lambda a: (a**2).sum(), gradient=lambda a: 2 * a), "not concave"),
+        (concave(value=lambda a: -a[2], gradient=lambda a: np.array([0.0, 0.0, 1.0])), "not concave, or its gradient"),
+        (concave(hessian=lambda a, i, j: np.full(len(i), np.nan)), "hessian"),
+    ],
+)
+@pytest.mark.parametrize("solver", ["fw", "swap", "swap2", "fcfw"])
+def test_maximize_refuses_bad_functions(problem, message, solver):
+    if problem.hessian is not None and solver not in ("swap2", "fcfw"):
+        pytest.skip("the Hessian is only asked for by second-order steps")
+    with pytest.raises(ValueError, match=message):
+        maximize(problem, solver=solver, tol=1e-9, start=[0.5, 0.4, 0.1], max_iter=100)
+
+
+def test_maximize_refuses_bad_arguments():
+    with pytest.raises(ValueError, match="size=0 must be a positive integer"):
+        Concave(value=np.sum, gradient=np.ones_like, size=0)
+    with pytest.raises(ValueError, match="start must be 3 finite weights"):
+        maximize(concave(), start=[1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match="sampling=5 needs a kernel problem"):
+        maximize(concave(), sampling=5)
+    with pytest.raises(ValueError, match="hessian"):
+        maximize(concave(), solver="cvm")
+    with pytest.raises(ValueError, match="ridge"):
+        maximize(Quadratic(Quadratic.of_matrix(np.eye(3)).gram, ridge=np.ones(2)))
+
+
+@pytest.mark.parametrize("make", [lambda: Gap(tol=np.nan), lambda: Iterations(0), lambda: Seconds(-1.0)])
+def test_stop_rules_refuse_bad_numbers(make):
+    with pytest.raises(ValueError, match="must be"):
+        make()

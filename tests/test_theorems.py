@@ -1,0 +1,348 @@
+"""The theorems of [SWAP14] and of the geometry behind it, as tests on random problems."""
+
+from itertools import count, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swapsvm import maximize
+from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
+from swapsvm.solvers import SOLVERS
+
+from . import reference
+from .cases import matrix, on_simplex, overlapping_rows, points, random_rows, svm
+from .walking import started, vertex, walk
+
+COMPILED = [name for name, solver in SOLVERS.items() if solver.compiled]
+LINEAR_RATE = ["mfw", "swap", "swap2"]
+
+quickly = settings(deadline=None, max_examples=60)
+every_compiled = pytest.mark.parametrize("solver", COMPILED)
+
+
+@st.composite
+def svm_cases(draw, largest=24):
+    """L2-SVMs of 2 to ``largest`` rows: duplicates, constant kernels and C from 1e-6 to 1e9 among them."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows = draw(st.sampled_from(["all different", "duplicates", "all equal", "one per class"]))
+    m = 2 if rows == "one per class" else draw(st.integers(2, largest))
+    X = rng.normal(size=(m, draw(st.integers(1, 5))))
+    if rows == "duplicates":
+        X = X[rng.integers(0, -(-m // 3), size=m)]
+    elif rows == "all equal":
+        X[:] = X[0]
+    kernel = draw(st.sampled_from([Linear(), Rbf(0.5), Poly(1.0, 0.0, 2), Laplacian(1.0)]))
+    return svm(X, draw(st.integers(1, m - 1)), 10.0 ** draw(st.floats(-6, 9)), kernel)
+
+
+@st.composite
+def point_cases(draw):
+    """Minimum norm problems, without ridge: the origin inside or outside, points of different lengths."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m, d = draw(st.integers(2, 12)), draw(st.integers(1, 6))
+    Z = rng.normal(size=(m, d)) * 10.0 ** rng.uniform(-1, 1, size=(m, 1))
+    return points(Z + draw(st.sampled_from([0.0, 3.0, 10.0])) * rng.normal(size=d))
+
+
+cases = st.one_of(svm_cases(), point_cases())
+
+
+@st.composite
+def states(draw, of=cases):
+    """A problem, and its state at random weights on some of its vertices."""
+    case = draw(of)
+    m = len(case.Q)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    active = rng.choice(m, size=draw(st.integers(1, m)), replace=False)
+    start = np.zeros(m)
+    start[active] = rng.dirichlet(np.ones(len(active)))
+    return case, started(case.problem, start)
+
+
+# ---- value, simplex, gap ----------------------------------------------------------------------------------------
+
+
+@every_compiled
+@quickly
+@given(start=states())
+def test_the_value_never_falls_and_the_weights_stay_on_the_simplex(solver, start):
+    case, state = start
+    rounding = 1e-14 * len(case.Q) * np.abs(case.Q).max()
+    for step in walk(state, solver, 60):
+        assert on_simplex(step.after)
+        assert reference.value(case.Q, step.after) >= reference.value(case.Q, step.before) - rounding
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "cvm"])
+@quickly
+@given(case=cases, seed=st.integers(0, 2**32 - 1))
+def test_the_reported_gap_is_the_gap(solver, case, seed):
+    result = maximize(case.problem, solver, tol=1e-6, max_iter=300, start_size=3, random_state=seed)
+    rounding = 1e-14 * len(case.Q) * np.abs(case.Q).max()
+    assert on_simplex(result.weights)
+    assert result.value == pytest.approx(reference.value(case.Q, result.weights), abs=rounding)
+    assert result.gap == pytest.approx(reference.gap(case.Q, result.weights), abs=2 * rounding)
+    assert (result.stop_reason == "gap") == (result.gap <= 1e-6 * abs(result.value))
+
+
+@quickly
+@given(case=svm_cases())
+def test_the_gap_bounds_the_distance_to_the_optimal_value(case):
+    state = started(case.problem, vertex(len(case.Q)))
+    rounding = 1e-9 * np.abs(case.Q).max()  # of the reference
+    for step in walk(state, "swap", 10):
+        assert case.best - reference.value(case.Q, step.after) <= step.gap + rounding
+
+
+# ---- gain of a step ---------------------------------------------------------------------------------------------
+
+
+def gain_of(Q, step):
+    """g(after) - g(before) without the cancellation: grad'd - d'Qd, sum d = 0."""
+    d = step.after - step.before
+    slope = reference.gradient(Q, step.before)
+    return (slope - step.before @ slope) @ d - d @ Q @ d
+
+
+def delta_of(Q, step):
+    """max(2 sqrt(L d), 2 d), d the gain of the step."""
+    gain = max(gain_of(Q, step), 0.0)
+    return max(2 * np.sqrt(reference.lipschitz(Q) * gain), 2 * gain)
+
+
+def lowest_active(Q, a):
+    """a'grad - min over active j of grad_j."""
+    slope = reference.gradient(Q, a)
+    return float(a @ slope - slope[a > 0].min())
+
+
+def steps_above_rounding(case, state):
+    for step in walk(state, "swap", 80):
+        if reference.gap(case.Q, step.before) <= 1e-7 * reference.lipschitz(case.Q):
+            return
+        if step.kind != "swap-drop":
+            yield step
+
+
+@quickly
+@given(start=states())
+def test_a_toward_or_swap_add_step_gains_enough_for_the_gap_it_started_from(start):
+    # [SWAP14] Eqn. (bound_weak). "After the iteration" in its Lemma means alpha_k, from which the step was made.
+    case, state = start
+    for step in steps_above_rounding(case, state):
+        assert reference.gap(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
+
+
+@quickly
+@given(start=states())
+def test_and_enough_for_the_worst_active_vertex(start):
+    # [SWAP14] Eqn. (bound_strong), for all steps but a toward step of full length: see the next test.
+    case, state = start
+    for step in steps_above_rounding(case, state):
+        if np.count_nonzero(step.after) > 1:
+            assert lowest_active(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
+
+
+FULL_STEP = points(np.array([[1.0, 0.0], [2.0, 1.0], [2.0, -1.0]])), np.array([0.998, 0.001, 0.001])
+
+
+def test_a_full_toward_step_gains_enough_for_the_gap_it_started_from():
+    case, start = FULL_STEP
+    (step,) = walk(started(case.problem, start), "swap", 10)
+    assert (step.kind, step.length) == ("toward", 1.0)
+    assert reference.gap(case.Q, step.before) <= delta_of(case.Q, step)
+
+
+@pytest.mark.xfail(reason="[SWAP14] Alg. 4 compares gains of steps in [0, 1]; a toward gain beyond 1 is not had")
+def test_a_full_toward_step_gains_enough_for_the_worst_active_vertex():
+    case, start = FULL_STEP
+    (step,) = walk(started(case.problem, start), "swap", 10)
+    assert lowest_active(case.Q, step.before) <= delta_of(case.Q, step)
+
+
+# ---- number of steps --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["swap", "swap2"])
+@quickly
+@given(start=states())
+def test_the_number_of_swap_drops_is_bounded(solver, start):
+    # differs from [SWAP14]: its bound, drops <= T/2 + |I_0|/2, forgets that a swap-drop may bring in a vertex as well.
+    # Counting the support gives: those that do, plus twice those that do not, are at most T + |I_0| - 1.
+    _, state = start
+    first, exchanges, drops = len(state.support), 0, 0
+    for moves, step in zip(count(1), walk(state, solver, 100), strict=False):
+        if step.kind == "swap-drop":
+            brought_in = step.before[step.i] == 0
+            exchanges, drops = exchanges + brought_in, drops + (not brought_in)
+        assert exchanges + 2 * drops <= moves + first - 1
+
+
+def test_the_printed_bound_on_swap_drops_does_not_hold_in_general():
+    case = points(np.array([[10.0, 0.0], [1.0, 2.0], [1.01, 0.5]]))
+    kinds = [step.kind for step in walk(started(case.problem, vertex(3)), "swap", 10)]
+    assert kinds == ["swap-drop", "swap-drop"]
+    assert len(kinds) > len(kinds) / 2 + 1 / 2
+
+
+@pytest.mark.parametrize("solver", ["swap", "swap2"])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e4])
+def test_the_printed_bound_on_swap_drops_holds_on_a_support_vector_machine(solver, C):
+    case = svm(overlapping_rows(40), 40, C, Rbf(0.5))
+    drops = 0
+    for moves, step in zip(count(1), walk(started(case.problem, np.full(80, 1 / 80)), solver, 2000), strict=False):
+        drops += step.kind == "swap-drop"
+        assert drops <= moves / 2 + 80 / 2
+
+
+def iterations_to(case, solver, eps, start):
+    return maximize(case.problem, solver, tol=0.0, eps=eps, start=start).iterations - 1
+
+
+@quickly
+@given(case=svm_cases(), accuracy=st.sampled_from([0.1, 0.03, 0.01]))
+def test_iterations_are_bounded_by_the_gap(case, accuracy):
+    lipschitz, start = reference.lipschitz(case.Q), vertex(len(case.Q))
+    first_below_one = iterations_to(case, "swap", 1.0, start)
+    eps = min(accuracy * lipschitz, 1.0)
+    assert iterations_to(case, "swap", eps, start) <= first_below_one + 64 * lipschitz / eps
+
+
+@pytest.mark.parametrize("solver", LINEAR_RATE)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_iterations_do_not_depend_on_repeated_points(solver, seed):
+    Z = random_rows(60, 5, seed) + 1.0
+    numbers = [
+        iterations_to(points(np.tile(Z, (copies, 1))), solver, 1e-6, vertex(60 * copies)) for copies in (1, 2, 16)
+    ]
+    assert numbers[0] > 20
+    assert max(numbers) <= 1.1 * min(numbers)
+
+
+@pytest.mark.parametrize("solver", LINEAR_RATE)
+def test_iterations_hardly_depend_on_repeated_rows(solver):
+    # m doubled and C halved: the same problem with twice as many variables.
+    X = overlapping_rows(30)
+    once = iterations_to(svm(X, 30, 10.0, Rbf(0.5)), solver, 1e-5, vertex(60))
+    twice = iterations_to(svm(np.repeat(X, 2, axis=0), 60, 5.0, Rbf(0.5)), solver, 1e-5, vertex(120))
+    assert once > 100
+    assert twice <= 2 * once
+
+
+# ---- rates ------------------------------------------------------------------------------------------------------
+
+
+def face_case(m=30, active=6, seed=0):
+    """A strongly concave g whose maximum is inside of the face of the first vertices, strictly complementary."""
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(m, m))
+    Q = B @ B.T / m + np.eye(m)
+    best, multipliers = np.zeros(m), np.zeros(m)
+    best[:active] = rng.uniform(0.5, 1.5, active)
+    best /= best.sum()
+    multipliers[active:] = rng.uniform(0.5, 1.0, m - active)
+    return matrix(Q, 2 * Q @ best - multipliers), best
+
+
+@pytest.mark.parametrize("solver", LINEAR_RATE)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_rate_is_linear(solver, seed):
+    case, best = face_case(seed=seed)
+    steps = list(walk(started(case.problem, np.full(30, 1 / 30)), solver, 300, eps=1e-10))
+    gaps = np.array([step.gap for step in steps])
+    assert gaps[-1] <= 1e-10
+    np.testing.assert_allclose(steps[-1].after, best, atol=1e-6)
+    slope = np.polyfit(np.arange(len(gaps)), np.log(gaps), 1)[0]
+    assert slope < -0.1  # the gap is divided by ten within 23 moves
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_rate_of_frank_wolfe_is_one_over_k(seed):
+    case, _ = face_case(seed=seed)
+    steps = list(walk(started(case.problem, np.full(30, 1 / 30)), "fw", 3000, eps=1e-10))
+    gaps = np.minimum.accumulate([step.gap for step in steps])
+    assert len(steps) == 3000
+    assert gaps[-1] > 1e-5
+    tail = np.arange(300, 3000)
+    slope = np.polyfit(np.log(tail), np.log(gaps[tail]), 1)[0]
+    assert -1.2 < slope < -0.8
+
+
+# ---- Gilbert, Mitchell-Demyanov-Malozemov -----------------------------------------------------------------------
+
+
+def gilbert(Z, z):
+    """Toward the point of least inner product with z, to the point of least norm on the segment."""
+    nearest = Z[np.argmin(Z @ z)]
+    step = np.clip(z @ (z - nearest) / ((z - nearest) @ (z - nearest)), 0.0, 1.0)
+    return (1.0 - step) * z + step * nearest
+
+
+def mitchell_demyanov_malozemov(Z, a):
+    """Weight from the active point of largest inner product with z to the point of the least."""
+    products = Z @ (Z.T @ a)
+    i = int(np.argmin(products))
+    j = max(np.flatnonzero(a), key=lambda k: products[k])
+    step = min((products[j] - products[i]) / ((Z[i] - Z[j]) @ (Z[i] - Z[j])), a[j])
+    moved = a.copy()
+    moved[i], moved[j] = a[i] + step, a[j] - step
+    return moved
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_frank_wolfe_is_gilberts_algorithm(seed):
+    Z = random_rows(40, 6, seed) + 0.7
+    z = Z[0]
+    steps = list(walk(started(points(Z).problem, vertex(40)), "fw", 100))
+    assert len(steps) == 100
+    for step in steps:
+        z = gilbert(Z, z)
+        np.testing.assert_allclose(Z.T @ step.after, z, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_swap_is_gilberts_algorithm_with_steps_of_mitchell_demyanov_malozemov(seed):
+    Z = random_rows(40, 6, seed) + 0.7
+    steps = list(walk(started(points(Z).problem, np.full(40, 1 / 40)), "swap", 200, eps=1e-9))
+    assert {step.kind for step in steps} == {"toward", "swap-add", "swap-drop"}
+    a = np.full(40, 1 / 40)
+    for step in steps:
+        if step.kind == "toward":
+            z = gilbert(Z, Z.T @ a)
+            a = step.after
+        else:
+            a = mitchell_demyanov_malozemov(Z, a)
+            np.testing.assert_allclose(step.after, a, rtol=0, atol=1e-10)
+            z = Z.T @ a
+        np.testing.assert_allclose(Z.T @ step.after, z, rtol=0, atol=1e-9)
+
+
+# ---- primal and dual of the L2-SVM ------------------------------------------------------------------------------
+
+
+@quickly
+@given(seed=st.integers(0, 2**32 - 1), C=st.floats(-3, 4).map(lambda e: 10.0**e), weighted=st.booleans())
+def test_the_gap_is_twice_that_of_the_primal_and_the_dual(seed, C, weighted):
+    # min 1/2 |w|^2 + 1/2 b^2 + C/2 sum_i s_i xi_i^2 - rho,  y_i (w'x_i + b) >= rho - xi_i;  its dual is -1/2 a'Qa.
+    rng = np.random.default_rng(seed)
+    X, s, a = rng.normal(size=(15, 3)), rng.uniform(0.5, 3.0, 15), rng.dirichlet(np.full(15, 0.5))
+    s = s if weighted else np.ones(15)
+    case = svm(X, 6, C, Linear(), weights=s)
+    a = a / a.sum()
+    w, b, xi = (a * case.y) @ X, a @ case.y, a / (C * s)
+    rho = (case.Q @ a).min()
+    assert (case.y * (X @ w + b) - rho + xi).min() >= -1e-12 * np.abs(case.Q).max()
+    primal = 0.5 * (w @ w + b * b + C * (s * xi**2).sum()) - rho
+    dual = -0.5 * (a @ case.Q @ a)
+    assert started(case.problem, a).gap == pytest.approx(2 * (primal - dual), rel=1e-9)
+
+
+def test_the_gap_bounds_the_primal_value_at_every_iterate():
+    case = svm(overlapping_rows(20), 20, 5.0, Linear())
+    optimum = -0.5 * case.best * -1.0
+    for before, after in pairwise(walk(started(case.problem, vertex(40)), "swap2", 50)):
+        primal = [0.5 * (a.after @ case.Q @ a.after) - (case.Q @ a.after).min() for a in (before, after)]
+        assert primal[1] >= optimum - 1e-9
