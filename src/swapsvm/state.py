@@ -239,9 +239,7 @@ class ConcaveState(State):
         self._forget_progress()
 
     def face(self, variables: np.ndarray) -> State:
-        state = ConcaveState(self.problem.restricted(variables))
-        state.set_weights(np.arange(len(variables)), self.weights[variables])
-        return state
+        return _placed(ConcaveState(self.problem.restricted(variables)), self.weights[variables])
 
     def diagonal_range(self) -> tuple[float, float]:
         if self.problem.hessian is None:
@@ -284,6 +282,13 @@ class ConcaveState(State):
         self.gradient, self.value = gradient, value
         self.gap = float(gradient.max() - self.weights @ gradient)
         self.gap_floor = 8 * np.finfo(np.float64).eps * max(float(np.abs(gradient).max()), abs(value))
+
+
+def _placed(face: State, weights: np.ndarray) -> State:
+    """A state at these weights; before the start of a run there are none."""
+    if weights.any():
+        face.set_weights(np.arange(face.size), weights)
+    return face
 
 
 def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
@@ -412,10 +417,7 @@ class KernelState(State):
         variables = np.asarray(variables, np.int32)
         linear = None if self.problem.linear is None else np.asarray(self.problem.linear)[variables]
         state = KernelState(Quadratic.of_matrix(self.core.face(variables), linear, checked=False))
-        weights = self.weights[variables]
-        if weights.any():
-            state.set_weights(np.arange(len(variables)), weights)
-        return state
+        return _placed(state, self.weights[variables])
 
     def diagonal_range(self) -> tuple[float, float]:
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)

@@ -1,0 +1,48 @@
+# One verb a target. VENV is made on first use; every target works from a fresh clone.
+VENV ?= .venv
+PYTHON ?= python3
+BIN = $(VENV)/bin
+SANITIZED = $(VENV)-sanitize
+
+.PHONY: install demo test lint format sanitize bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+install: $(BIN)/python
+	$(BIN)/python -m pip install --quiet ".[test,lint]"
+
+demo: $(BIN)/python
+	$(BIN)/python -m pip install --quiet ".[demo]"
+	$(BIN)/swapsvm demo
+
+# OpenMP threads of several test processes only wait for each other; the tests about threads ask for theirs.
+test: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror core/*.hpp core/*.cpp core/steps/*.hpp
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/steps/*.hpp
+
+# The core with the address and undefined-behaviour sanitizers, and the contract tests on it.
+sanitize:
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet ".[test]" -C cmake.define.SWAPSVM_SANITIZE=ON -C build-dir=build/sanitize
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2 \
+	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_sampling.py -m "not slow" -n 2
+
+bench: install
+	$(BIN)/python benchmarks/micro/columns.py
+	$(BIN)/python benchmarks/tolerance.py
+
+clean:
+	rm -rf build dist $(VENV) $(SANITIZED)
