@@ -25,9 +25,10 @@ SWAPSVM_ALWAYS_INLINE Vec<V> add_pair(Vec<V> total, Vec<V> x, Vec<V> z) {
 // Lane l is all ones if l < count: cuts what a load reads past the end of a row.
 template <class V>
 SWAPSVM_ALWAYS_INLINE Int<V> first_lanes(int64_t count) {
+  using Lane = decltype(Int<V>{}[0] + 0);
   Int<V> lane;
   for (int l = 0; l < kLanes<V>; ++l) lane[l] = l;
-  return lane < (decltype(lane[0] + 0))count;
+  return lane < (Lane)(count < kLanes<V> ? count : kLanes<V>);
 }
 
 // The last, partial vector of a row. Inside the matrix it is read whole and cut; at its end number by number.
@@ -91,26 +92,56 @@ void dense_line(const Rows<T>& data, const V* z, Selection rows, V* out) {
 // |x - z|^2 = |z|^2 + sum_{f in x} x_f (x_f - 2 z_f);  |x - z|_1 = |z|_1 + sum_{f in x} (|x_f - z_f| - |z_f|)
 
 template <Reduction R, class V>
-SWAPSVM_ALWAYS_INLINE V sparse_pair(V x, V z) {
-  if constexpr (R == Reduction::dot) return x * z;
-  if constexpr (R == Reduction::squared) return x * (x - 2 * z);
-  return __builtin_fabs(x - z) - __builtin_fabs(z);
+SWAPSVM_ALWAYS_INLINE Vec<V> add_sparse_pair(Vec<V> total, Vec<V> x, Vec<V> z) {
+  if constexpr (R == Reduction::dot) return total + x * z;
+  if constexpr (R == Reduction::squared) return total + x * (x - z - z);
+  return total + (absolute<V>(x - z) - absolute<V>(z));
 }
 
-template <Reduction R, class V>
-SWAPSVM_ALWAYS_INLINE V not_negative(V reduced) {
-  if constexpr (R == Reduction::dot) return reduced;
-  return reduced > 0 ? reduced : V(0);  // distances: rounding can leave -1e-7
+template <class V>
+SWAPSVM_ALWAYS_INLINE Vec<V> gather(const V* z, const Index* places) {
+  Vec<V> values;
+#pragma GCC unroll 16
+  for (int l = 0; l < kLanes<V>; ++l) values[l] = z[places[l]];
+  return values;
+}
+
+// Partial sums of one row, a vector of its entries at a time. Lanes past the end of the row are read from the next rows
+// and cut to x = 0, which adds nothing to any of the reductions: no branch depends on the length of a short row.
+template <Reduction R, class V, class T>
+SWAPSVM_ALWAYS_INLINE Vec<V> sparse_row(const Rows<T>& data, int64_t row, int64_t entries, const V* z) {
+  constexpr int lanes = kLanes<V>;
+  Vec<V> total = {};
+  const int64_t end = data.indptr[row + 1];
+  for (int64_t p = data.indptr[row]; p < end; p += lanes) {
+    if (__builtin_expect(p + lanes <= entries, 1)) {
+      const Vec<V> x = (Vec<V>)((Int<V>)load<V>(data.data + p) & first_lanes<V>(end - p));
+      total = add_sparse_pair<R, V>(total, x, gather<V>(z, data.indices + p));
+    } else {
+      T values[lanes] = {};
+      Index places[lanes] = {};
+      for (int64_t l = 0; l < end - p; ++l) values[l] = data.data[p + l], places[l] = data.indices[p + l];
+      total = add_sparse_pair<R, V>(total, load<V>(values), gather<V>(z, places));
+    }
+  }
+  return total;
 }
 
 template <Reduction R, class V, class T>
 void sparse_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out) {
-  for (int64_t k = 0; k < rows.count; ++k) {
-    const int64_t row = rows[k];
-    V total = 0;
-    for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p)
-      total += sparse_pair<R, V>(V(data.data[p]), z.dense[data.indices[p]]);
-    out[k] = not_negative<R, V>(total + z.offset);
+  constexpr int lanes = kLanes<V>;
+  const int64_t entries = data.indptr[data.size];
+  for (int64_t first = 0; first < rows.count; first += lanes) {
+    const int count = int(rows.count - first < lanes ? rows.count - first : lanes);
+    Vec<V> totals[lanes];
+    for (int r = 0; r < lanes; ++r)
+      totals[r] = r < count ? sparse_row<R, V>(data, rows[first + r], entries, z.dense) : Vec<V>{};
+    Vec<V> reduced = row_sums<V>(totals) + z.offset;
+    if constexpr (R != Reduction::dot) reduced = larger<V>(reduced, Vec<V>{});  // rounding can leave -1e-7
+    if (count == lanes)
+      store<V>(out + first, reduced);
+    else
+      for (int k = 0; k < count; ++k) out[first + k] = reduced[k];
   }
 }
 

@@ -40,9 +40,7 @@ def golden_moves(solver):
     if isinstance(solver, FullyCorrective):
         solver.accuracy = 1e-10  # faces solved to a hundredth would show the rounding of this processor
     state = started(problem, fixed_start(problem.size))
-    return [
-        {"kind": step.kind, "i": step.i, "j": step.j, "step": step.length} for step in walk(state, solver, MOVES)
-    ]
+    return [{"kind": step.kind, "i": step.i, "j": step.j, "step": step.length} for step in walk(state, solver, MOVES)]
 
 
 def main(arguments=None):

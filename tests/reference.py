@@ -1,5 +1,7 @@
 """What the package is held against: an exact quadratic program, and Q and the kernels written in plain NumPy."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 from qpsolvers import solve_qp
@@ -59,27 +61,37 @@ def lipschitz(Q):
 
 def exact_weights(Q, c=None):
     """The maximum of -a'Qa + c'a on the simplex: an interior point, then its face solved as a linear system."""
-    m = len(Q)
-    q = np.zeros(m) if c is None else -np.asarray(c, dtype=np.float64)
-    precision = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_iter": 500}
-    a = solve_qp(
-        sp.csc_matrix(2.0 * Q), q, A=sp.csc_matrix(np.ones((1, m))), b=np.ones(1), lb=np.zeros(m), ub=None,
-        solver="clarabel", **precision,
-    )  # fmt: skip
-    a = np.maximum(a, 0.0) / np.maximum(a, 0.0).sum()
-    candidates = [a] + [_on_face(Q, q, np.flatnonzero(a > least * a.max())) for least in (1e-3, 1e-5, 1e-7)]
-    return min((b for b in candidates if b is not None), key=lambda b: gap(Q, b, c))
+    m, scale = len(Q), np.abs(Q).max() or 1.0
+    P, q = 2.0 * Q / scale, np.zeros(m) if c is None else -np.asarray(c) / scale
+    a = _interior_point(P, q)
+    candidates = [a] + [_on_face(P, q, np.flatnonzero(a > least * a.max())) for least in (1e-3, 1e-5, 1e-7)]
+    best = min((b for b in candidates if b is not None), key=lambda b: gap(Q, b, c))
+    assert gap(Q, best, c) <= 1e-9 * scale
+    return best
 
 
-def _on_face(Q, q, support):
-    """The stationary point of a face if it lies in it: 2Qa + q = -multiplier, sum a = 1."""
+def _interior_point(P, q):
+    m = len(P)
+    simplex, total = sp.csc_matrix(np.ones((1, m))), np.ones(1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Clarabel.rs terminated")  # what it reached is judged by the gap
+        for tol in (1e-13, 1e-11, 1e-9):
+            precision = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_iter": 500}
+            a = solve_qp(sp.csc_matrix(P), q, A=simplex, b=total, lb=np.zeros(m), solver="clarabel", **precision)
+            if a is not None:
+                return np.maximum(a, 0.0) / np.maximum(a, 0.0).sum()
+    raise AssertionError("the quadratic program has no solution")
+
+
+def _on_face(P, q, support):
+    """The stationary point of a face if it lies in it: Pa + q = -multiplier, sum a = 1."""
     n = len(support)
     system = np.ones((n + 1, n + 1))
-    system[:n, :n], system[n, n] = 2.0 * Q[np.ix_(support, support)], 0.0
+    system[:n, :n], system[n, n] = P[np.ix_(support, support)], 0.0
     b = np.linalg.lstsq(system, np.append(-q[support], 1.0), rcond=None)[0][:n]
     if b.min() < 0:
         return None
-    a = np.zeros(len(Q))
+    a = np.zeros(len(P))
     a[support] = b / b.sum()
     return a
 

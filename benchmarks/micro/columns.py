@@ -1,7 +1,7 @@
 """What a kernel column and an iteration of SWAP cost, beside NumPy's matrix-vector product.
 
 Every number is the median over rounds that take the measurements in turn, so that a busy moment of the machine falls
-on all of them. A column is timed through ``search_swap`` of a state without cache: one call computes one column, just
+on all of them, and within a round a median over calls or iterations. A column is timed through ``search_swap`` of a state without cache: one call computes one column, just
 as the compiled loop does, at less than a microsecond of Python; ``Gram.core.line`` is shown for what its binding adds.
 "again" repeats the moves when all their columns are cached: what remains is update and scan of the gradient.
 """
@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from swapsvm.solvers.fully_corrective import solve_face
 from swapsvm.state import KernelState, Limits
 
 C = 16.0
+MOVES = 300  # of one sample of iterations; a trace records every one of the first thousand
 SECONDS_PER_SAMPLE = 0.03
 PAUSE = 0.12  # OpenBLAS threads spin on for 0.1 seconds and would take the core of who comes next
 COLUMN_TARGET = 1.0  # of NumPy's time
@@ -78,8 +80,8 @@ def sparse_case() -> Case | None:
 class Bench:
     """The measurements of one case with one number of threads."""
 
-    def __init__(self, case: Case, threads: int, moves: int) -> None:
-        self.case, self.threads, self.moves = case, threads, moves
+    def __init__(self, case: Case, threads: int) -> None:
+        self.case, self.threads = case, threads
         self.kernel = make_kernel("rbf", gamma=resolve_gamma("mean_sq_dist", KERNELS["rbf"], case.X))
         self.groups = [np.flatnonzero(case.y > 0), np.flatnonzero(case.y < 0)]
         self.every = np.arange(len(case.y), dtype=np.int32)
@@ -149,10 +151,10 @@ class Bench:
     def iterations(self, state: KernelState) -> Sample:
         gram = state.problem.gram
         state.set_weights(*self.start)
-        before, began = gram.evaluations, time.perf_counter()
-        ran = state.run(make_solver("swap"), Limits(self.moves))
-        seconds = time.perf_counter() - began
-        return Sample(seconds / ran.moves, (gram.evaluations - before) / gram.size / ran.moves)
+        before = gram.evaluations
+        records = state.run(make_solver("swap"), Limits(MOVES)).records
+        seconds = np.diff(records["seconds"], prepend=0)
+        return typical_iteration(seconds, np.diff(records["evaluations"], prepend=before) / gram.size)
 
     def state(self, cache_size: float | None) -> KernelState:
         gram = Gram(self.kernel, self.case.X, groups=self.groups, cache_size=cache_size, n_threads=self.threads)
@@ -171,15 +173,21 @@ class Bench:
 
 
 def timed(unit: Callable[[], Any]) -> float:
-    """Seconds of one call: the mean of as many as a sample lasts, after two that do not count."""
-    unit()
-    began = time.perf_counter()
-    unit()
-    calls = max(1, int(SECONDS_PER_SAMPLE / (time.perf_counter() - began)))
-    began = time.perf_counter()
-    for _ in range(calls):
+    """Seconds of one call: the median of those that fit into a sample, after two that do not count."""
+    unit(), unit()
+    seconds: list[float] = []
+    while sum(seconds) < SECONDS_PER_SAMPLE:
+        began = time.perf_counter()
         unit()
-    return (time.perf_counter() - began) / calls
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def typical_iteration(seconds: np.ndarray, columns: np.ndarray) -> Sample:
+    """The mean over iterations of the median over those that compute as many columns: interruptions do not count."""
+    columns = columns.round(3)
+    medians = {number: np.median(seconds[columns == number]) for number in np.unique(columns)}
+    return Sample(float(np.mean([medians[number] for number in columns])), float(columns.mean()))
 
 
 def rounds_of(bench: Bench, seconds: float) -> dict[str, list[Sample]]:
@@ -262,6 +270,7 @@ def cpu_name() -> str:
         return platform.processor() or platform.machine()
 
 
+@cache  # the commit at the start, should another one come while the run lasts
 def commit() -> str:
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
@@ -280,7 +289,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=15, help="for each data set and number of threads")
     parser.add_argument("--threads", type=int, nargs="+", default=sorted({1, _core.usable_threads()}))
-    parser.add_argument("--moves", type=int, default=300, help="of one sample of iterations")
     parser.add_argument("--json", type=Path, help="append the numbers to this file, as JSON lines")
     return parser.parse_args()
 
@@ -293,7 +301,7 @@ def main() -> None:
     print(", ".join(f"{key} {value}" for key, value in surroundings().items()))
     for case in cases:
         for threads in options.threads:
-            bench = Bench(case, threads, options.moves)
+            bench = Bench(case, threads)
             records = records_of(bench, rounds_of(bench, options.seconds))
             show(records)
             if options.json:
