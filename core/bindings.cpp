@@ -113,8 +113,11 @@ std::vector<std::vector<Index>> checked_groups(const std::vector<Vector<Index>>&
   std::vector<std::vector<Index>> groups;
   for (const auto& array : arrays) {
     groups.push_back(to_vector(array));
-    for (const Index r : groups.back())
+    for (size_t k = 0; k < groups.back().size(); ++k) {
+      const Index r = groups.back()[k];
       if (r < 0 || r >= size) throw std::invalid_argument("a group lists a row that does not exist");
+      if (k > 0 && r <= groups.back()[k - 1]) throw std::invalid_argument("a group lists its rows in order");
+    }
   }
   return groups;
 }
@@ -371,6 +374,13 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
+      .def("block_step",
+           [](FullState<V>& s, int64_t size, double accuracy, const Vector<Index>& kept) {
+             for (size_t k = 0; k < kept.shape(0); ++k) checked<V>(s, kept(k));
+             std::vector<Index> block = to_vector(kept);
+             const int64_t moves = exclusively<V>(s, [&](State<V>&) { return s.block_step(size, accuracy, block); });
+             return std::make_pair(moves, to_numpy(std::move(block)));
+           })
       .def_prop_ro(
           "gradient_half", [](const FullState<V>& s) { return to_numpy(s.gradient_half()); }, nb::rv_policy::move);
 

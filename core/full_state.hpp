@@ -1,6 +1,7 @@
 // The state that keeps h for every variable: one or two kernel columns a move, and exact oracles over all of them.
 #pragma once
 
+#include "block.hpp"
 #include "state.hpp"
 
 namespace swapsvm {
@@ -32,6 +33,44 @@ class FullState final : public State<V> {
     }
     this->set_value();
     scan_all();
+  }
+
+  // Vertices for the next block: the lowest scores of all, the highest of the active ones, and `kept`.
+  std::vector<Index> choose_block(int64_t size, const std::vector<Index>& kept) const {
+    std::vector<Index> block = kept;
+    std::vector<char> taken(size_t(size_), 0);
+    for (const Index v : kept) taken[v] = 1;
+    const auto take = [&](std::vector<Index>& candidates, int64_t count, auto before) {
+      count = std::min<int64_t>(count, int64_t(candidates.size()));
+      std::nth_element(candidates.begin(), candidates.begin() + count, candidates.end(), before);
+      for (int64_t k = 0; k < count; ++k) {
+        if (taken[candidates[k]]) continue;
+        taken[candidates[k]] = 1;
+        block.push_back(candidates[k]);
+      }
+    };
+    const double highest = score(this->away_), lowest = score(this->toward_);
+    std::vector<Index> low, high;
+    for (int64_t v = 0; v < size_; ++v)
+      if (!taken[v] && score(v) < highest) low.push_back(Index(v));
+    for (const Index v : active_)
+      if (!taken[v] && score(v) > lowest) high.push_back(v);
+    const int64_t wanted = std::max<int64_t>(size - int64_t(kept.size()), 2);
+    take(low, wanted / 2, [&](Index a, Index b) { return std::make_pair(score(a), a) < std::make_pair(score(b), b); });
+    take(high, size - int64_t(block.size()),
+         [&](Index a, Index b) { return std::make_pair(-score(a), a) < std::make_pair(-score(b), b); });
+    return block;
+  }
+
+  // One block step; returns the number of inner moves. `block` is changed to what the next one should keep.
+  int64_t block_step(int64_t size, double accuracy, std::vector<Index>& kept) {
+    const std::vector<Index> block = choose_block(size, kept);
+    InnerProblem<V> inner = inner_problem(block);
+    const int64_t moves = inner.run(accuracy, 20 * int64_t(block.size()));
+    sweep(block, inner);
+    kept.assign(block.begin() + int64_t(kept.size()), block.end());
+    if (int64_t(kept.size()) > size / 2) kept.resize(size_t(size / 2));
+    return moves;
   }
 
   void certify() override {
@@ -89,6 +128,63 @@ class FullState final : public State<V> {
       if (has_j && m.j >= first && m.j < first + c.count) h_[m.j] -= m.sub * this->ridge(m.j);
       visit(size_t(index));
     });
+  }
+
+  InnerProblem<V> inner_problem(const std::vector<Index>& block) {
+    const size_t n = block.size();
+    InnerProblem<V> inner;
+    inner.q.resize(n * n);
+    std::vector<Index> rows(n);
+    for (size_t k = 0; k < n; ++k) rows[k] = Index(this->row(block[k]));
+    const Selection selection{rows.data(), 0, int64_t(n)};
+    gram_->block(selection, selection, inner.q.data());
+    std::vector<double> signs(n);
+    for (size_t k = 0; k < n; ++k) {
+      const Index v = block[k];
+      signs[k] = this->sign(v);
+      inner.diagonal.push_back(this->diagonal(v));
+      inner.weights.push_back(weights_[v]);
+      inner.h.push_back(h_[v]);
+      inner.half_linear.push_back(this->half_linear(v));
+    }
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = 0; j < n; ++j)
+        inner.q[i * n + j] = V(signs[i] * signs[j] * (double(inner.q[i * n + j]) + terms_.bias));
+    inner.quadratic = this->quadratic_;
+    inner.half_linear_value = this->half_linear_value_;
+    return inner;
+  }
+
+  // h <- scale h + Q_:W d for the weights that an inner run changed, in one pass over the kernel values of W.
+  void sweep(const std::vector<Index>& block, const InnerProblem<V>& inner) {
+    std::vector<Index> columns;
+    std::vector<double> coef;
+    std::vector<std::pair<Index, double>> ridges;
+    double total = 0;
+    for (size_t k = 0; k < block.size(); ++k) {
+      const double change = inner.weights[k] - inner.scale * weights_[block[k]];
+      if (change == 0) continue;
+      columns.push_back(Index(this->row(block[k])));
+      coef.push_back(change * this->sign(block[k]));
+      ridges.push_back({block[k], change * this->ridge(block[k])});
+      total += coef.back();
+    }
+    this->move_weights({Kind::corrective, inner.scale, -1, 0, -1, 0, false});
+    for (size_t k = 0; k < block.size(); ++k) this->set_weight(block[k], inner.weights[k]);
+    std::vector<std::vector<double>> products(gram_->groups());
+    for (const Segment& s : segments_) {
+      auto& product = products[s.group];
+      if (product.empty() && s.count > 0) {
+        product.resize(s.count);
+        gram_->product(gram_->group(s.group), {columns.data(), 0, int64_t(columns.size())}, coef.data(),
+                       product.data());
+      }
+      for (int64_t k = 0; k < s.count; ++k)
+        h_[s.offset + k] = inner.scale * h_[s.offset + k] + s.sign * (product[k] + terms_.bias * total);
+    }
+    for (const auto& [v, change] : ridges) h_[v] += change;
+    this->set_value();
+    scan_all();
   }
 
   Extremes scan(const Chunk& c) const {

@@ -352,6 +352,35 @@ Extremes scan(const double* h, const double* half_linear, const double* weights,
 }
 
 template <class V>
+int64_t best_swap(const SwapCandidates<V>& c) {
+  constexpr int lanes = kLanes<double>;
+  Vec<double> best = {};
+  Int<double> best_at = Int<double>{} - 1, at;
+  for (int l = 0; l < lanes; ++l) at[l] = l;
+  int64_t k = 0;
+  for (; k + lanes <= c.count; k += lanes, at += lanes) {
+    const Vec<double> rise = load<double>(c.score + k) - c.score_i;
+    const Vec<double> curvature = load<double>(c.diagonal + k) + c.diagonal_i - 2.0 * load<double>(c.row_i + k);
+    const Vec<double> gain = rise * rise / larger<double>(curvature, splat<double>(1e-300));
+    const Int<double> better = (load<double>(c.weights + k) > 0) & (rise > 0) & (gain > best);
+    best = better ? gain : best;
+    best_at = better ? at : best_at;
+  }
+  double highest = 0;
+  int64_t place = -1;
+  for (int l = 0; l < lanes; ++l)
+    if (best[l] > highest || (best[l] == highest && best_at[l] >= 0 && best_at[l] < place))
+      highest = best[l], place = best_at[l];
+  for (; k < c.count; ++k) {
+    const double rise = c.score[k] - c.score_i, curvature = c.diagonal[k] + c.diagonal_i - 2.0 * double(c.row_i[k]);
+    if (!(c.weights[k] > 0 && rise > 0)) continue;
+    const double gain = rise * rise / (curvature > 1e-300 ? curvature : 1e-300);
+    if (gain > highest) highest = gain, place = k;
+  }
+  return place;
+}
+
+template <class V>
 void exponential_of(V* values, int64_t count) {
   transform<V>(values, count, [](Vec<V> x) { return exponential<V>(x); });
 }
@@ -359,7 +388,7 @@ void exponential_of(V* values, int64_t count) {
 template <class T, class V>
 constexpr HotKernels<T, V> kKernels{kStripWidth<V>, line<T, V>, block_values<T, V>, product<T, V>};
 template <class V>
-constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>};
+constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>};
 
 }  // namespace
 

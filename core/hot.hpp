@@ -59,10 +59,23 @@ struct HotKernels {
   void (*product)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, double* out);
 };
 
+// The active variables of a small dense problem, seen from the vertex i that is to get weight.
+template <class V>
+struct SwapCandidates {
+  const V* row_i;          // Q_ij
+  const double* diagonal;  // Q_jj
+  const double* score;     // of all variables
+  const double* weights;
+  double diagonal_i, score_i;
+  int64_t count;
+};
+
 template <class V>
 struct HotUpdates {
   void (*update)(const ColumnUpdate<V>&, double* h, int64_t count);
   void (*exponential)(V* values, int64_t count);
+  // argmax over active j with score_j > score_i of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj), or -1
+  int64_t (*best_swap)(const SwapCandidates<V>&);
 };
 
 struct HotScan {

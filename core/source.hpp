@@ -1,6 +1,7 @@
 // Where kernel values come from: features and a kernel, a matrix, or a function.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
@@ -18,6 +19,13 @@ inline Selection all_rows(int64_t count) {
   return {nullptr, 0, count};
 }
 
+// A line to be filled: k(x_row, others) for some row.
+template <class V>
+struct LineRequest {
+  Selection others;
+  V* out;
+};
+
 // Plain kernel values k(x_r, x_c) of one data set: no labels, no bias, no ridge. V is float or double.
 template <class V>
 class Source {
@@ -27,6 +35,10 @@ class Source {
   virtual double diagonal(int64_t row) const = 0;
   virtual double work() const = 0;  // operations per value, roughly
   virtual void line(int64_t row, Selection others, V* out, int threads) const = 0;
+  // Several lines of one row; a source may fill them in one pass over the data.
+  virtual void lines(int64_t row, const std::vector<LineRequest<V>>& requests, int threads) const {
+    for (const auto& request : requests) line(row, request.others, request.out, threads);
+  }
   virtual void block(Selection rows, Selection columns, V* out, int threads) const = 0;
   // out[r] = sum_c coef[c] k(x_r, x_c), kernel values in V
   virtual void product(Selection rows, Selection columns, const double* coef, double* out, int threads) const = 0;
@@ -156,6 +168,18 @@ class FeatureSource final : public Source<V> {
     });
   }
 
+  // Groups lie interleaved in the data. Range by range, all of them are served while the range is in cache.
+  void lines(int64_t row, const std::vector<LineRequest<V>>& requests, int threads) const override {
+    const SpreadRow z(data_, kernel_.reduction(), row);
+    const auto& hot = hot_kernels<T, V>();
+    parallel_chunks(data_.size, kRowChunk, threads, [&](int64_t begin, int64_t count) {
+      for (const auto& [others, out] : requests) {
+        const int64_t from = first_at_least(others, begin), to = first_at_least(others, begin + count);
+        if (from < to) hot.line(data_, kernel_, z.query(), others.part(from, to - from), out + from);
+      }
+    });
+  }
+
   void block(Selection rows, Selection columns, V* out, int threads) const override {
     kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, threads);
   }
@@ -185,6 +209,12 @@ class FeatureSource final : public Source<V> {
     V offset_ = 0;
   };
 
+  // Place in an ascending selection of the first row that is not before `row`.
+  static int64_t first_at_least(Selection rows, int64_t row) {
+    if (rows.listed) return std::lower_bound(rows.listed, rows.listed + rows.count, Index(row)) - rows.listed;
+    return std::min(std::max<int64_t>(row - rows.first, 0), rows.count);
+  }
+
   Rows<T> data_;
   KernelSpec kernel_;
 };
@@ -212,6 +242,7 @@ class MatrixSource final : public Source<V> {
   }
 
   void product(Selection rows, Selection columns, const double* coef, double* out, int threads) const override {
+    if (!rows.listed) return product_by_rows(rows, columns, coef, out, threads);
     parallel_chunks(rows.count, 64, threads, [&](int64_t begin, int64_t count) {
       for (int64_t r = begin; r < begin + count; ++r) {
         const V* values = values_ + rows[r] * size_;
@@ -227,6 +258,18 @@ class MatrixSource final : public Source<V> {
   }
 
  private:
+  // The matrix is symmetric: its rows, which lie in one piece, stand for its columns.
+  void product_by_rows(Selection rows, Selection columns, const double* coef, double* out, int threads) const {
+    parallel_chunks(rows.count, kRowChunk, threads, [&](int64_t begin, int64_t count) {
+      double* part = out + begin;
+      for (int64_t r = 0; r < count; ++r) part[r] = 0;
+      for (int64_t c = 0; c < columns.count; ++c) {
+        const V* values = values_ + columns[c] * size_ + rows.first + begin;
+        hot_updates<V>().update({1.0, coef[c], 0.0, 0.0, values, values}, part, count);
+      }
+    });
+  }
+
   const V* values_;
   int64_t size_;
 };

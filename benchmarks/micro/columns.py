@@ -1,9 +1,10 @@
 """What a kernel column and an iteration of SWAP cost, beside NumPy's matrix-vector product.
 
 Every number is the median over rounds that take the measurements in turn, so that a busy moment of the machine falls
-on all of them, and within a round a median over calls or iterations. A column is timed through ``search_swap`` of a state without cache: one call computes one column, just
-as the compiled loop does, at less than a microsecond of Python; ``Gram.core.line`` is shown for what its binding adds.
-"again" repeats the moves when all their columns are cached: what remains is update and scan of the gradient.
+on all of them, and within a round a median over calls or iterations. A column is timed through ``search_swap`` of a
+state without cache: one call computes one column, just as the compiled loop does, at less than a microsecond of Python;
+``Gram.core.line`` is shown for what its binding adds. "again" repeats the moves when all their columns are cached: what
+remains is update and scan of the gradient.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """What every solver of the registry promises, on compiled kernel quadratics and on the same g in Python."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -159,6 +161,31 @@ def test_survives_degenerate_problems_from_a_random_start(solver, name, path):
     case = DEGENERATE[name]
     result = solved(solver, case, path, start=None, start_size=2, eps=1e-3)
     assert result.converged
+    assert on_simplex(result.weights)
+
+
+def contradicting(C):
+    """Rows of both classes, twice as often in the first: the larger C, the worse conditioned."""
+    X = random_rows(4, 2)
+    return svm(np.concatenate([np.repeat(X, 2, axis=0), X]), 8, C, Rbf(1.0))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_limit_of_seconds_is_kept(solver):
+    assert_limit_kept(contradicting(1e6), solver, start=vertex(12))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_limit_of_seconds_is_kept_by_the_start():
+    assert_limit_kept(contradicting(1e5), "swap2", start=None)
+
+
+def assert_limit_kept(case, solver, start):
+    began = time.perf_counter()
+    result = maximize(case.problem, solver, tol=1e-6, max_time=0.1, start=start)
+    assert time.perf_counter() - began < 1.0
+    assert result.stop_reason in ("gap", "max_time")
     assert on_simplex(result.weights)
 
 

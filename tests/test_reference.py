@@ -1,0 +1,34 @@
+"""The reference itself, where the answer is known by hand."""
+
+import numpy as np
+import pytest
+
+from . import reference
+
+
+def test_the_nearest_point_of_a_triangle_is_inside_of_an_edge():
+    Z = np.array([[1.0, 1.0], [1.0, -3.0], [5.0, 0.0]])
+    np.testing.assert_allclose(reference.exact_weights(Z @ Z.T), [0.75, 0.25, 0.0], atol=1e-12)
+
+
+def test_the_smallest_ball_around_two_points_and_one_between():
+    Z = np.array([[0.0], [1.0], [4.0]])
+    Q, c = Z @ Z.T, (Z**2).sum(axis=1)
+    a = reference.exact_weights(Q, c)
+    assert a @ Z[:, 0] == pytest.approx(2.0)
+    assert reference.value(Q, a, c) == pytest.approx(4.0)  # the squared radius
+
+
+def test_one_sample_per_class():
+    Q = reference.l2_svm_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, -1.0]), C=2.0)
+    np.testing.assert_allclose(Q, [[2.5, -1.5], [-1.5, 2.5]])
+    np.testing.assert_allclose(reference.exact_weights(Q), [0.5, 0.5])
+    assert reference.lipschitz(Q) == pytest.approx(8.0)
+
+
+def test_the_gradient_is_that_of_the_value():
+    rng = np.random.default_rng(0)
+    B, c, a, d = rng.normal(size=(5, 5)), rng.normal(size=5), rng.dirichlet(np.ones(5)), rng.normal(size=5)
+    Q = B @ B.T
+    slope = (reference.value(Q, a + 1e-6 * d, c) - reference.value(Q, a - 1e-6 * d, c)) / 2e-6
+    assert slope == pytest.approx(reference.gradient(Q, a, c) @ d, rel=1e-6)
