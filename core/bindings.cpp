@@ -338,9 +338,10 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
              exclusively(s, [&](S& state) { state.set_weights(to_vector(variables), to_vector(values)); });
            })
       .def("correct",
-           [](S& s, const Vector<Index>& variables, const Vector<double>& values) {
+           [](S& s, const Vector<Index>& variables, const Vector<double>& values, double scale, bool fused) {
              check_weights(s, variables, values);
-             exclusively(s, [&](S& state) { state.correct(to_vector(variables), to_vector(values)); });
+             const Correction correction{to_vector(variables), to_vector(values), scale};
+             exclusively(s, [&](S& state) { state.correct(correction, fused); });
            })
       .def("face",
            [](S& s, const Vector<Index>& variables) {
@@ -349,8 +350,12 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
                if (k > 0 && variables(k) <= variables(k - 1))
                  throw std::invalid_argument("a face lists its variables in order");
              }
-             auto q = exclusively(s, [&](S& state) { return state.face(to_vector(variables)); });
-             return to_numpy<double>(std::move(q), {variables.shape(0), variables.shape(0)});
+             auto values = exclusively(s, [&](S& state) { return state.face(to_vector(variables)); });
+             auto* kept = new std::shared_ptr<const std::vector<V>>(std::move(values));
+             nb::capsule owner(kept,
+                               [](void* p) noexcept { delete static_cast<std::shared_ptr<const std::vector<V>>*>(p); });
+             const size_t n = variables.shape(0);
+             return nb::ndarray<nb::numpy, const V>((*kept)->data(), {n, n}, owner);
            })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
       .def(
@@ -374,13 +379,16 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
-      .def("block_step",
+      .def("plan_block",
            [](FullState<V>& s, int64_t size, double accuracy, const Vector<Index>& kept) {
              for (size_t k = 0; k < kept.shape(0); ++k) checked<V>(s, kept(k));
              std::vector<Index> block = to_vector(kept);
-             const int64_t moves = exclusively<V>(s, [&](State<V>&) { return s.block_step(size, accuracy, block); });
-             return std::make_pair(moves, to_numpy(std::move(block)));
+             Correction c = exclusively<V>(s, [&](State<V>&) { return s.plan_block(size, accuracy, block); });
+             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale,
+                                    to_numpy(std::move(block)));
            })
+      .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })
+      .def("shrink", [](FullState<V>& s) { s.shrink(); })
       .def_prop_ro(
           "gradient_half", [](const FullState<V>& s) { return to_numpy(s.gradient_half()); }, nb::rv_policy::move);
 

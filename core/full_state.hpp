@@ -23,16 +23,36 @@ class FullState final : public State<V> {
   double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
   const std::vector<double>& gradient_half() const { return h_; }
 
-  void correct(const std::vector<Index>& variables, const std::vector<double>& values) override {
-    const std::vector<std::pair<Index, double>> changes = weight_changes(variables, values);
-    for (size_t k = 0; k < changes.size(); k += 2) {
-      const auto [i, add] = changes[k];
-      const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
-      const Move m{Kind::corrective, 1.0, i, add, j, -minus_sub, false};
-      for_each_chunk(m, [](size_t) {});
-    }
+  void correct(const Correction& correction, bool fused) override {
+    const auto changes = this->change_weights(correction);
+    if (fused)
+      sweep(changes, correction.scale);
+    else
+      add_columns(changes, correction.scale);
     this->set_value();
     scan_all();
+    this->watch_correction();
+  }
+
+  // The inactive variables that a toward step would raise the value with, steepest first, at most `count`.
+  std::vector<Index> violators(int64_t count) const {
+    std::vector<Index> found;
+    const double mean = this->mean_score();
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0) && score(v) < mean) found.push_back(Index(v));
+    const auto lower = [&](Index a, Index b) { return std::make_pair(score(a), a) < std::make_pair(score(b), b); };
+    if (int64_t(found.size()) > count) {
+      std::nth_element(found.begin(), found.begin() + count, found.end(), lower);
+      found.resize(size_t(count));
+    }
+    return found;
+  }
+
+  // Leaves out, until the next certificate, inactive variables above every active one: they would be the last to enter.
+  void shrink() {
+    const double highest = score(this->away_);
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0) && score(v) > highest) h_[v] = std::numeric_limits<double>::infinity();
   }
 
   // Vertices for the next block: the lowest scores of all, the highest of the active ones, and `kept`.
@@ -62,15 +82,14 @@ class FullState final : public State<V> {
     return block;
   }
 
-  // One block step; returns the number of inner moves. `block` is changed to what the next one should keep.
-  int64_t block_step(int64_t size, double accuracy, std::vector<Index>& kept) {
+  // SWAP-2o inside the next block. `kept` is replaced by what the block after it should keep.
+  Correction plan_block(int64_t size, double accuracy, std::vector<Index>& kept) {
     const std::vector<Index> block = choose_block(size, kept);
     InnerProblem<V> inner = inner_problem(block);
-    const int64_t moves = inner.run(accuracy, 20 * int64_t(block.size()));
-    sweep(block, inner);
+    inner.run(accuracy, 20 * int64_t(block.size()));
     kept.assign(block.begin() + int64_t(kept.size()), block.end());
     if (int64_t(kept.size()) > size / 2) kept.resize(size_t(size / 2));
-    return moves;
+    return {block, inner.weights, inner.scale};
   }
 
   void certify() override {
@@ -144,7 +163,7 @@ class FullState final : public State<V> {
       signs[k] = this->sign(v);
       inner.diagonal.push_back(this->diagonal(v));
       inner.weights.push_back(weights_[v]);
-      inner.h.push_back(h_[v]);
+      inner.score.push_back(score(v));
       inner.half_linear.push_back(this->half_linear(v));
     }
     for (size_t i = 0; i < n; ++i)
@@ -155,36 +174,46 @@ class FullState final : public State<V> {
     return inner;
   }
 
-  // h <- scale h + Q_:W d for the weights that an inner run changed, in one pass over the kernel values of W.
-  void sweep(const std::vector<Index>& block, const InnerProblem<V>& inner) {
+  // h <- scale h + Q_:W d in one pass over the kernel values of the changed variables W; none is stored.
+  void sweep(const std::vector<std::pair<Index, double>>& changes, double scale) {
     std::vector<Index> columns;
     std::vector<double> coef;
-    std::vector<std::pair<Index, double>> ridges;
     double total = 0;
-    for (size_t k = 0; k < block.size(); ++k) {
-      const double change = inner.weights[k] - inner.scale * weights_[block[k]];
-      if (change == 0) continue;
-      columns.push_back(Index(this->row(block[k])));
-      coef.push_back(change * this->sign(block[k]));
-      ridges.push_back({block[k], change * this->ridge(block[k])});
+    for (const auto& [v, change] : changes) {
+      columns.push_back(Index(this->row(v)));
+      coef.push_back(change * this->sign(v));
       total += coef.back();
     }
-    this->move_weights({Kind::corrective, inner.scale, -1, 0, -1, 0, false});
-    for (size_t k = 0; k < block.size(); ++k) this->set_weight(block[k], inner.weights[k]);
-    std::vector<std::vector<double>> products(gram_->groups());
+    std::vector<Index> live, rows;
+    std::vector<double> product;
     for (const Segment& s : segments_) {
-      auto& product = products[s.group];
-      if (product.empty() && s.count > 0) {
-        product.resize(s.count);
-        gram_->product(gram_->group(s.group), {columns.data(), 0, int64_t(columns.size())}, coef.data(),
-                       product.data());
-      }
+      live.clear(), rows.clear();
+      const Selection group = gram_->group(s.group);
       for (int64_t k = 0; k < s.count; ++k)
-        h_[s.offset + k] = inner.scale * h_[s.offset + k] + s.sign * (product[k] + terms_.bias * total);
+        if (h_[s.offset + k] < std::numeric_limits<double>::infinity()) {
+          live.push_back(Index(k));
+          rows.push_back(Index(group[k]));
+        }
+      product.resize(live.size());
+      const bool all = int64_t(live.size()) == s.count;
+      gram_->product(all ? group : Selection{rows.data(), 0, int64_t(rows.size())},
+                     {columns.data(), 0, int64_t(columns.size())}, coef.data(), product.data());
+      for (size_t k = 0; k < live.size(); ++k) {
+        double& h = h_[s.offset + live[k]];
+        h = scale * h + s.sign * (product[k] + terms_.bias * total);
+      }
     }
-    for (const auto& [v, change] : ridges) h_[v] += change;
-    this->set_value();
-    scan_all();
+    for (const auto& [v, change] : changes) h_[v] += change * this->ridge(v);
+  }
+
+  // The same by cached columns, two at a time.
+  void add_columns(const std::vector<std::pair<Index, double>>& changes, double scale) {
+    for (size_t k = 0; k < changes.size(); k += 2) {
+      const auto [i, add] = changes[k];
+      const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
+      const Move m{Kind::corrective, k == 0 ? scale : 1.0, i, add, j, -minus_sub, false};
+      for_each_chunk(m, [](size_t) {});
+    }
   }
 
   Extremes scan(const Chunk& c) const {
@@ -217,24 +246,6 @@ class FullState final : public State<V> {
     for (int64_t v = first; v < first + chunks_[c].count; ++v)
       if (match(v)) return v;
     throw std::invalid_argument("a kernel value is not finite");
-  }
-
-  std::vector<std::pair<Index, double>> weight_changes(const std::vector<Index>& variables,
-                                                       const std::vector<double>& values) {
-    std::vector<Index> before = active_;
-    std::vector<double> old(before.size());
-    for (size_t k = 0; k < before.size(); ++k) old[k] = weights_[before[k]];
-    this->clear_weights();
-    for (size_t k = 0; k < variables.size(); ++k)
-      if (values[k] > 0) this->set_weight(variables[k], values[k]);
-    this->normalize_weights();
-    std::vector<std::pair<Index, double>> changes;
-    for (size_t k = 0; k < before.size(); ++k)
-      if (weights_[before[k]] != old[k]) changes.push_back({before[k], weights_[before[k]] - old[k]});
-    std::sort(before.begin(), before.end());
-    for (const Index v : active_)
-      if (!std::binary_search(before.begin(), before.end(), v)) changes.push_back({v, weights_[v]});
-    return changes;
   }
 
   int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for

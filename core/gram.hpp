@@ -20,22 +20,19 @@ class Gram {
 
   Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads)
       : source_(std::move(source)), groups_(std::move(groups)), cache_(cache_bytes), threads_(threads) {
-    for (const auto& rows : groups_) {
-      bool in_order = true;
-      for (size_t k = 0; k < rows.size(); ++k) in_order = in_order && rows[k] == Index(k);
-      contiguous_.push_back(in_order);
-    }
+    for (const auto& rows : groups_)
+      in_one_piece_.push_back(!rows.empty() && int64_t(rows.back()) - rows.front() + 1 == int64_t(rows.size()));
     diagonal_.resize(source_->size());
     for (int64_t r = 0; r < source_->size(); ++r) diagonal_[r] = source_->diagonal(r);
   }
 
   int64_t size() const { return source_->size(); }
   int groups() const { return int(groups_.size()); }
-  // Groups are ascending. One that is all rows in order is named as such: contiguous rows are read faster than listed
-  // ones.
+  // Groups are ascending; one without holes is named as a range, which is read faster than a list.
   Selection group(int g) const {
-    if (contiguous_[g]) return all_rows(int64_t(groups_[g].size()));
-    return {groups_[g].data(), 0, int64_t(groups_[g].size())};
+    const auto& rows = groups_[g];
+    if (in_one_piece_[g]) return {nullptr, rows.front(), int64_t(rows.size())};
+    return {rows.data(), 0, int64_t(rows.size())};
   }
   double diagonal(int64_t row) const { return diagonal_[row]; }
   int threads() const { return usable_threads(threads_); }
@@ -131,7 +128,7 @@ class Gram {
 
   std::unique_ptr<Source<V>> source_;
   std::vector<std::vector<Index>> groups_;
-  std::vector<bool> contiguous_;
+  std::vector<bool> in_one_piece_;
   std::vector<double> diagonal_;
   Cache<V> cache_;
   Slot slots_[2];

@@ -301,17 +301,18 @@ void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& blo
   V values[kRowsAtOnce * kStripWidth<V>];
   for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
     const RowsOfTile tile_rows(rows, first);
-    Vec<V> total[kRowsAtOnce] = {};
+    double total[kRowsAtOnce] = {};
     for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
       tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
+      for (int k = 0; k < kRowsAtOnce; ++k) {
+        Vec<V> strip = {};  // summed in V over one strip only: float sums of thousands of terms would be the noise of h
 #pragma GCC unroll 4
-      for (int s = 0; s < kStripWidth<V>; s += kLanes<V>) {
-        const Vec<V> coef = load<V>(block.coef + column + s);
-#pragma GCC unroll 4
-        for (int k = 0; k < kRowsAtOnce; ++k) total[k] += load<V>(values + k * kStripWidth<V> + s) * coef;
+        for (int s = 0; s < kStripWidth<V>; s += kLanes<V>)
+          strip += load<V>(values + k * kStripWidth<V> + s) * load<V>(block.coef + column + s);
+        total[k] += double(sum<V>(strip));
       }
     }
-    for (int k = 0; k < tile_rows.count; ++k) out[first + k] += double(sum<V>(total[k]));
+    for (int k = 0; k < tile_rows.count; ++k) out[first + k] += total[k];
   }
 }
 
@@ -351,31 +352,57 @@ Extremes scan(const double* h, const double* half_linear, const double* weights,
   return result;
 }
 
+Lowest lowest(const double* scores, int64_t count) {
+  constexpr int lanes = kLanes<double>;
+  Vec<double> best = splat<double>(__builtin_inf());
+  Int<double> best_at = {}, at;
+  for (int l = 0; l < lanes; ++l) at[l] = l;
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes, at += lanes) {
+    const Vec<double> score = load<double>(scores + k);
+    best_at = score < best ? at : best_at;
+    best = smaller<double>(score, best);
+  }
+  Lowest result{__builtin_inf(), 0};
+  for (int l = 0; l < lanes; ++l)
+    if (best[l] < result.score || (best[l] == result.score && best_at[l] < result.place))
+      result = {best[l], best_at[l]};
+  for (; k < count; ++k)
+    if (scores[k] < result.score) result = {scores[k], k};
+  return result;
+}
+
+// Gains are fractions rise^2 / curvature; they are compared by cross-multiplication, which is cheaper than dividing.
 template <class V>
 int64_t best_swap(const SwapCandidates<V>& c) {
   constexpr int lanes = kLanes<double>;
-  Vec<double> best = {};
+  const double least = 1e-300;  // a curvature of zero is as good as it gets
+  Vec<double> best_rise = {}, best_curvature = splat<double>(1.0);
   Int<double> best_at = Int<double>{} - 1, at;
   for (int l = 0; l < lanes; ++l) at[l] = l;
   int64_t k = 0;
   for (; k + lanes <= c.count; k += lanes, at += lanes) {
-    const Vec<double> rise = load<double>(c.score + k) - c.score_i;
-    const Vec<double> curvature = load<double>(c.diagonal + k) + c.diagonal_i - 2.0 * load<double>(c.row_i + k);
-    const Vec<double> gain = rise * rise / larger<double>(curvature, splat<double>(1e-300));
-    const Int<double> better = (load<double>(c.weights + k) > 0) & (rise > 0) & (gain > best);
-    best = better ? gain : best;
+    const Vec<double> rise = load<double>(c.score + k) - c.score_i, square = rise * rise;
+    const Vec<double> curvature = larger<double>(
+        load<double>(c.diagonal + k) + c.diagonal_i - 2.0 * load<double>(c.row_i + k), splat<double>(least));
+    const Int<double> better =
+        (load<double>(c.weights + k) > 0) & (rise > 0) & (square * best_curvature > best_rise * curvature);
+    best_rise = better ? square : best_rise;
+    best_curvature = better ? curvature : best_curvature;
     best_at = better ? at : best_at;
   }
-  double highest = 0;
+  double top_rise = 0, top_curvature = 1;
   int64_t place = -1;
+  const auto see = [&](double rise, double curvature, int64_t v) {
+    const double ours = rise * top_curvature, theirs = top_rise * curvature;
+    if (ours > theirs || (ours == theirs && place >= 0 && v < place))
+      top_rise = rise, top_curvature = curvature, place = v;
+  };
   for (int l = 0; l < lanes; ++l)
-    if (best[l] > highest || (best[l] == highest && best_at[l] >= 0 && best_at[l] < place))
-      highest = best[l], place = best_at[l];
+    if (best_at[l] >= 0) see(best_rise[l], best_curvature[l], best_at[l]);
   for (; k < c.count; ++k) {
     const double rise = c.score[k] - c.score_i, curvature = c.diagonal[k] + c.diagonal_i - 2.0 * double(c.row_i[k]);
-    if (!(c.weights[k] > 0 && rise > 0)) continue;
-    const double gain = rise * rise / (curvature > 1e-300 ? curvature : 1e-300);
-    if (gain > highest) highest = gain, place = k;
+    if (c.weights[k] > 0 && rise > 0) see(rise * rise, curvature > least ? curvature : least, k);
   }
   return place;
 }
@@ -394,7 +421,7 @@ constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>};
 
 const HotTables& tables() {
   static constexpr HotTables kTables{kKernels<float, float>, kKernels<float, double>, kKernels<double, double>,
-                                     kUpdates<float>,        kUpdates<double>,        {scan}};
+                                     kUpdates<float>,        kUpdates<double>,        {lowest, scan}};
   return kTables;
 }
 

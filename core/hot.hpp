@@ -78,7 +78,14 @@ struct HotUpdates {
   int64_t (*best_swap)(const SwapCandidates<V>&);
 };
 
+struct Lowest {
+  double score;
+  int64_t place;
+};
+
 struct HotScan {
+  // smallest number and its first place
+  Lowest (*lowest)(const double* scores, int64_t count);
   // score = h - half_linear (which may be null); active where weight > 0
   Extremes (*scan)(const double* h, const double* half_linear, const double* weights, int64_t count);
 };

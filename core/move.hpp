@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace swapsvm {
 
@@ -20,6 +21,13 @@ struct Move {
   bool drop = false;  // weight j becomes exactly zero
 
   bool empty() const { return add == 0.0 && sub == 0.0; }
+};
+
+// Weights for some variables; those of all others are multiplied by `scale`.
+struct Correction {
+  std::vector<int32_t> variables;
+  std::vector<double> weights;
+  double scale = 1.0;
 };
 
 // Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.

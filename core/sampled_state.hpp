@@ -23,18 +23,17 @@ class SampledState final : public State<V> {
   double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
   int64_t samplings() const { return samplings_; }
 
-  void correct(const std::vector<Index>& variables, const std::vector<double>& values) override {
-    this->clear_weights();
-    for (size_t k = 0; k < variables.size(); ++k)
-      if (values[k] > 0) this->set_weight(variables[k], values[k]);
-    this->normalize_weights();
-    evaluate(active_);
-    this->set_value();
-    look();
+  void correct(const Correction& correction, bool) override {
+    this->change_weights(correction);
+    settle_on_active();
+    this->watch_correction();
   }
 
   void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) override {
-    correct(variables, values);  // no full pass: that is certify's
+    this->replace_weights(variables, values);
+    this->normalize_weights();
+    settle_on_active();  // no full pass: that is certify's
+    this->forget_progress();
   }
 
   // As after a move: a new sample from the same weights.
@@ -80,6 +79,12 @@ class SampledState final : public State<V> {
   }
 
  private:
+  void settle_on_active() {
+    evaluate(active_);
+    this->set_value();
+    look();
+  }
+
   void add_column(int64_t v, double weight) {
     kernel_row(v, active_, this->kernel_of_active_);
     for (size_t p = 0; p < active_.size(); ++p) {

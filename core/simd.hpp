@@ -76,11 +76,16 @@ SWAPSVM_ALWAYS_INLINE Vec<V> absolute(Vec<V> x) {
   return larger<V>(x, -x);
 }
 
+// The sum of the lanes, halves onto halves.
 template <class V>
 SWAPSVM_ALWAYS_INLINE V sum(Vec<V> x) {
-  V total = 0;
-  for (int l = 0; l < kLanes<V>; ++l) total += x[l];
-  return total;
+  V lanes[kLanes<V>];
+  __builtin_memcpy(lanes, &x, sizeof x);
+#pragma GCC unroll 4
+  for (int width = kLanes<V> / 2; width > 0; width /= 2)
+#pragma GCC unroll 8
+    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  return lanes[0];
 }
 
 // exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2)/2. The polynomials are Chebyshev fits of exp on that

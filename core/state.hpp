@@ -126,42 +126,47 @@ class State {
   // Whether many moves in a row neither raised the value nor lowered the gap: what is left is noise of the arithmetic.
   bool exhausted() const { return exhausted_; }
 
-  // Q restricted to a face. What it shares with the last face asked for is kept: a corrective method adds one vertex
-  // at a time, and pays for one row.
-  const std::vector<double>& face(const std::vector<Index>& variables) {
+  // Kernel values of a face, row by row. What it shares with the last face asked for is kept: a corrective method that
+  // adds some vertices pays for their rows only.
+  std::shared_ptr<const std::vector<V>> face(const std::vector<Index>& variables) {
     const size_t n = variables.size(), old = face_variables_.size();
-    std::vector<double> q(n * n), row;
-    std::vector<int64_t> place(n, -1);  // in the last face; both lists are sorted
+    auto values = std::make_shared<std::vector<V>>(n * n);
+    std::vector<int64_t> place(n, -1);  // in the last face; both lists ascend
+    std::vector<size_t> fresh;
     for (size_t k = 0, o = 0; k < n; ++k) {
       while (o < old && face_variables_[o] < variables[k]) ++o;
-      if (o < old && face_variables_[o] == variables[k]) place[k] = int64_t(o);
+      if (o < old && face_variables_[o] == variables[k])
+        place[k] = int64_t(o);
+      else
+        fresh.push_back(k);
     }
-    for (size_t i = 0; i < n; ++i) {
-      if (place[i] >= 0) {
-        for (size_t j = 0; j < n; ++j)
-          if (place[j] >= 0) q[i * n + j] = face_[size_t(place[i]) * old + size_t(place[j])];
-        continue;
+    const std::vector<V> rows = kernel_rows(variables, fresh);
+    parallel_chunks(int64_t(n), 64, gram_->threads(), [&](int64_t begin, int64_t count) {
+      const size_t first = size_t(begin), last = size_t(begin + count);
+      for (size_t i = first; i < last; ++i)
+        for (size_t j = 0; place[i] >= 0 && j < n; ++j)
+          if (place[j] >= 0) (*values)[i * n + j] = (*face_)[size_t(place[i]) * old + size_t(place[j])];
+      for (size_t r = 0; r < fresh.size(); ++r) {
+        if (fresh[r] >= first && fresh[r] < last)
+          std::copy_n(rows.begin() + int64_t(r * n), n, values->begin() + int64_t(fresh[r] * n));
+        for (size_t i = first; i < last; ++i)  // symmetric; 64 neighbours of a row at a time are one read
+          if (place[i] >= 0) (*values)[i * n + fresh[r]] = rows[r * n + i];
       }
-      kernel_row(variables[i], variables, row);
-      for (size_t j = 0; j < n; ++j)
-        q[i * n + j] = q[j * n + i] = sign(variables[i]) * sign(variables[j]) * (row[j] + terms_.bias);
-      q[i * n + i] = diagonal(variables[i]);
-    }
-    face_ = std::move(q);
+    });
+    face_ = values;
     face_variables_ = variables;
     return face_;
   }
 
   // Puts these weights (normalized) in place of the present ones and computes h afresh, in double.
   virtual void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
-    clear_weights();
-    for (size_t k = 0; k < variables.size(); ++k)
-      if (values[k] > 0) set_weight(variables[k], values[k]);
+    replace_weights(variables, values);
     certify();
   }
 
-  // As set_weights, but h follows by the columns of the changed weights: the corrective step.
-  virtual void correct(const std::vector<Index>& variables, const std::vector<double>& values) = 0;
+  // The corrective step: these weights for the listed variables, the others times `scale`. h follows by the columns of
+  // the changed weights, from the cache or, `fused`, without it.
+  virtual void correct(const Correction& correction, bool fused) = 0;
 
   // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double.
   virtual void certify() = 0;
@@ -205,8 +210,55 @@ class State {
     }
   }
 
+  void replace_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
+    clear_weights();
+    for (size_t k = 0; k < variables.size(); ++k)
+      if (values[k] > 0) set_weight(variables[k], values[k]);
+  }
+
   void clear_weights() {
     while (!active_.empty()) set_weight(active_.back(), 0.0);
+  }
+
+  // Rows of kernel values against all `variables`, for those at the places `fresh`.
+  std::vector<V> kernel_rows(const std::vector<Index>& variables, const std::vector<size_t>& fresh) {
+    constexpr size_t kFew = 16;  // so few come from the cache of columns, which the move will need in any case
+    const size_t n = variables.size();
+    std::vector<V> values(fresh.size() * n);
+    if (fresh.size() <= kFew) {
+      for (size_t r = 0; r < fresh.size(); ++r) {
+        kernel_row(variables[fresh[r]], variables, kernel_of_active_);
+        std::copy(kernel_of_active_.begin(), kernel_of_active_.end(), values.begin() + int64_t(r * n));
+      }
+      return values;
+    }
+    std::vector<Index> all, some;
+    for (const Index v : variables) all.push_back(Index(row(v)));
+    for (const size_t k : fresh) some.push_back(all[k]);
+    gram_->block({some.data(), 0, int64_t(some.size())}, {all.data(), 0, int64_t(n)}, values.data());
+    return values;
+  }
+
+  // Sets the weights of a correction and returns what it changed beyond the scale: a_new - scale a_old.
+  std::vector<std::pair<Index, double>> change_weights(const Correction& c) {
+    if (c.scale != 1.0)
+      for (const Index v : active_) weights_[v] *= c.scale;
+    std::vector<std::pair<Index, double>> changes;
+    for (size_t k = 0; k < c.variables.size(); ++k) {
+      const double change = c.weights[k] - weights_[c.variables[k]];
+      if (change != 0) changes.push_back({c.variables[k], change});
+      set_weight(c.variables[k], c.weights[k]);
+    }
+    return changes;
+  }
+
+  // After a correction. One that neither raises the value nor lowers the gap can happen; three in a row are noise.
+  void watch_correction() {
+    const bool better = value() > best_value_ || gap() < best_gap_;
+    fruitless_ = better ? 0 : fruitless_ + 1;
+    exhausted_ = fruitless_ >= 3;
+    best_value_ = std::max(best_value_, value());
+    best_gap_ = std::min(best_gap_, gap());
   }
 
   void move_weights(const Move& m) {
@@ -260,7 +312,7 @@ class State {
   }
 
   void forget_progress() {
-    moves_ = 0;
+    moves_ = fruitless_ = 0;
     exhausted_ = false;
     best_value_ = -std::numeric_limits<double>::infinity();
     best_gap_ = window_gap_ = std::numeric_limits<double>::infinity();
@@ -289,12 +341,12 @@ class State {
 
  private:
   static constexpr int64_t kRefresh = 256;
-  int64_t moves_ = 0;
+  int64_t moves_ = 0, fruitless_ = 0;
   bool exhausted_ = false;
   double best_value_ = -std::numeric_limits<double>::infinity();
   double best_gap_ = std::numeric_limits<double>::infinity(), window_gap_ = best_gap_;
   std::vector<Index> face_variables_;
-  std::vector<double> face_;
+  std::shared_ptr<const std::vector<V>> face_;
 };
 
 }  // namespace swapsvm

@@ -17,6 +17,9 @@ from .walking import started, walk
 FOLDER = Path(__file__).parent / "golden"
 MOVES = 50
 
+# A move of the block engine changes many vertices at once; contracts and judges hold it to the answer instead.
+RECORDED = [solver for solver in SOLVERS if solver != "block"]
+
 
 def fixed_problem():
     """An L2-SVM of 200 rows in double, made by a formula: no generator of random numbers is involved."""
@@ -49,7 +52,7 @@ def main(arguments=None):
     parser.add_argument("--write", action="store_true", help="replace the recorded moves")
     write = parser.parse_args(arguments).write
     changed = []
-    for solver in SOLVERS:
+    for solver in RECORDED:
         path, text = FOLDER / f"{solver}.json", as_text(golden_moves(solver))
         if not path.exists() or path.read_text() != text:
             changed.append(path.name)

@@ -39,7 +39,7 @@ def test_kernel_values_of_an_iteration_do_not_depend_on_the_rows(solver):
         assert cost < 60 * 62 * 62  # far from 60 columns of 30000
 
 
-@pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"fw"}))
+@pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"fw", "block"}))
 def test_the_end_is_certified(solver):
     X, y = make_classification(1000, 6, flip_y=0.05, random_state=0)
     sampled = SVC(C=10, gamma=0.2, solver=solver, sampling=59, tol=1e-2).fit(X, y)
@@ -61,6 +61,11 @@ def test_a_violator_outside_of_the_samples_reopens_the_run():
     model = SVC(C=10, gamma=0.2, sampling=2, start_size=4, tol=1e-2, random_state=1).fit(X, y)
     assert 0 in model.support_
     assert model.relative_gap_ <= 1e-2
+
+
+def test_the_block_engine_refuses_to_sample():
+    with pytest.raises(ValueError, match="solver='block' looks at every row"):
+        SVC(solver="block", sampling=59).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_float32_and_float64_samples():

@@ -210,7 +210,7 @@ def test_the_printed_bound_on_swap_drops_holds_on_a_support_vector_machine(solve
 
 
 def iterations_to(case, solver, eps, start):
-    return maximize(case.problem, solver, tol=0.0, eps=eps, start=start).iterations - 1
+    return maximize(case.problem, solver, tol=0.0, eps=eps, start=start, max_iter=10**6).iterations - 1
 
 
 @quickly

@@ -34,10 +34,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Weights on a face, in place of all present ones."""
+    """Weights for the listed variables; those of all others are multiplied by ``scale``."""
 
     variables: np.ndarray
     weights: np.ndarray
+    scale: float = 1.0
+    fused: bool = False  # bring the gradient up to date without the cache of columns
     kind: str = "corrective"
     empty: bool = False
 

@@ -20,7 +20,6 @@ from .geometry import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .problems import Concave, Quadratic
 from .trace import RAW, is_recorded
 
-
 WINDOW = 256  # moves after which a state sees whether it still gets on; the core has the same number
 
 
@@ -103,6 +102,18 @@ class State:
     def support_size(self) -> int:
         return len(self.support)
 
+    @property
+    def largest_face(self) -> float:
+        """How many variables a face may have for its kernel values to fit into the budget of memory."""
+        return np.inf
+
+    def violators(self, count: int) -> np.ndarray:
+        """The inactive variables with the steepest toward slope, at most so many."""
+        raise NotImplementedError
+
+    def shrink(self) -> None:
+        """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""
+
     def confirmed(self, stop_gap: float) -> bool:
         """Whether a gap that was reached may be certified now. A sampled state looks again first."""
         return True
@@ -154,6 +165,10 @@ def open_state(problem: Concave | Quadratic, *, sampling: int | None = None, see
 class ConcaveState(State):
     """The state of a user's own g."""
 
+    _best_value: float
+    _best_gap: float
+    _window_gap: float
+
     def __init__(self, problem: Concave) -> None:
         self.problem = problem
         self.size = problem.size
@@ -204,7 +219,10 @@ class ConcaveState(State):
 
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction):
-            self.set_weights(move.variables, move.weights)
+            self.weights = self.weights * move.scale
+            self.weights[move.variables] = move.weights
+            self._evaluate()
+            self._watch()
             return
         self.weights = self.weights * move.scale
         if move.add:
@@ -247,6 +265,10 @@ class ConcaveState(State):
         every = np.arange(self.size)
         diagonal = -self._hessian(every, every) / 2
         return float(diagonal.min()), float(diagonal.max())
+
+    def violators(self, count: int) -> np.ndarray:
+        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
+        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
 
     def slope(self, direction: np.ndarray, step: float) -> float:
         """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
@@ -402,7 +424,8 @@ class KernelState(State):
 
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction):
-            self.core.correct(np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64))
+            variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
+            self.core.correct(variables, weights, move.scale, move.fused)
         else:
             kind = KINDS.index(move.kind)
             self.core.move(kind, move.scale, move.i, move.add, move.j, move.sub, move.drop)
@@ -415,9 +438,9 @@ class KernelState(State):
 
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
-        linear = None if self.problem.linear is None else np.asarray(self.problem.linear)[variables]
-        state = KernelState(Quadratic.of_matrix(self.core.face(variables), linear, checked=False))
-        return _placed(state, self.weights[variables])
+        return _placed(
+            KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
+        )
 
     def diagonal_range(self) -> tuple[float, float]:
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
@@ -433,6 +456,21 @@ class KernelState(State):
         self._patience *= 2  # should the full pass find a violator, the next one comes later
         return True
 
+    @property
+    def largest_face(self) -> float:
+        return max(512.0, float(np.sqrt(self.problem.gram.cache_counts["budget"] / self.problem.gram.dtype.itemsize)))
+
+    def violators(self, count: int) -> np.ndarray:
+        return np.asarray(self.core.violators(count))
+
+    def shrink(self) -> None:
+        self.core.shrink()
+
+    def plan_block(self, size: int, accuracy: float, kept: np.ndarray) -> tuple[Correction, np.ndarray]:
+        """SWAP-2o inside a block of vertices, without moving yet; and what the next block should keep of it."""
+        variables, weights, scale, kept = self.core.plan_block(size, accuracy, kept)
+        return Correction(variables, weights, scale, fused=True), kept
+
     def refined(self) -> State | None:
         if not self.problem.gram.refinable:
             return None
@@ -445,9 +483,7 @@ class KernelState(State):
         if solver.compiled is None:
             return super().run(solver, limits)
         step: Any = getattr(_core.StepKind, solver.compiled)
-        moves, stalled, kinds, records = self.core.run(
-            step, limits.moves, limits.tol, limits.eps, limits.iteration
-        )
+        moves, stalled, kinds, records = self.core.run(step, limits.moves, limits.tol, limits.eps, limits.iteration)
         return Ran(
             moves,
             stalled,

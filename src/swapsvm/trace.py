@@ -24,7 +24,7 @@ RECORD = np.dtype([(name, "U10" if name == "kind" else RAW[name]) for name in RA
 
 
 def is_recorded(iteration: int) -> bool:
-    """The first 1024 iterations, then 512 of every octave: a long run stays readable at every scale, its trace short."""
+    """The first 1024 iterations, then 512 of every octave: a long run stays readable at every scale, and short."""
     stride = 1 << max(iteration.bit_length() - 10, 0)
     return iteration % stride == 0
 

@@ -72,7 +72,7 @@ def gap_for(solver, case):
 
 def solved(solver, case, path, **options):
     """A run from the first vertex, so that the solver itself does the work and not the start."""
-    options = {"tol": 0.0, "eps": gap_for(solver, case), "start": vertex(len(case.Q))} | options
+    options = {"tol": 0.0, "eps": gap_for(solver, case), "start": vertex(len(case.Q)), "max_time": 10.0} | options
     return maximize(case.by(path), solver, **options)
 
 
@@ -89,7 +89,7 @@ def test_every_iterate_is_on_the_simplex_and_the_value_never_falls(solver, name,
         assert exact >= value - rounding
         assert step.value == pytest.approx(exact, abs=10 * rounding)
         value, moves = exact, moves + 1
-    assert moves >= 3
+    assert moves >= (1 if solver == "block" else 3)  # a block can hold all of a small problem
 
 
 @paths
@@ -131,9 +131,10 @@ def test_the_same_random_state_gives_the_same_run(solver, name, path):
 @some_cases
 def test_a_warm_start_continues(solver, name, path):
     case = CASES[name]
+    first = 1 if solver == "block" else 4  # a block can hold all of a small problem
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        part = solved(solver, case, path, max_iter=4)
-    assert part.iterations == 4
+        part = solved(solver, case, path, max_iter=first)
+    assert part.iterations == first
     rest = solved(solver, case, path, start=part.weights)
     assert rest.converged
     assert rest.trace.array()["value"][0] == pytest.approx(part.value, rel=1e-12)

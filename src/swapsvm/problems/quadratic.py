@@ -57,6 +57,23 @@ class Quadratic:
         """The sign of each variable."""
         return np.concatenate([np.full(len(self.gram.groups[group]), sign) for group, sign in self.segments])
 
+    def restricted(self, variables: np.ndarray, kernel_values: np.ndarray) -> Quadratic:
+        """The problem on the face of these variables (ascending), whose kernel values are given."""
+        ends = np.cumsum([len(self.gram.groups[group]) for group, _ in self.segments])
+        cuts = np.searchsorted(variables, np.concatenate([[0], ends]))
+        parts = [
+            (sign, np.arange(a, b)) for (_, sign), a, b in zip(self.segments, cuts, cuts[1:], strict=False) if a < b
+        ]
+        gram = Gram(Precomputed(), kernel_values, groups=[rows for _, rows in parts], cache_size=0, checked=False)
+        ridge = np.asarray(self.ridge)
+        return Quadratic(
+            gram,
+            [(k, sign) for k, (sign, _) in enumerate(parts)],
+            ridge=ridge[variables] if ridge.ndim else ridge,
+            linear=None if self.linear is None else np.asarray(self.linear)[variables],
+            bias=self.bias,
+        )
+
     def in_double(self) -> Quadratic:
         """The same problem with kernel values in double."""
         return Quadratic(self.gram.in_double(), self.segments, self.ridge, self.linear, self.bias)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._base import Solver
+from .block import Block
 from .core_vector import CoreVector
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
@@ -12,7 +13,7 @@ from .swap import Swap
 
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
-    for solver in (FrankWolfe, ModifiedFrankWolfe, Swap, SecondOrderSwap, FullyCorrective, CoreVector)
+    for solver in (FrankWolfe, ModifiedFrankWolfe, Swap, SecondOrderSwap, FullyCorrective, CoreVector, Block)
 }
 
 
@@ -27,6 +28,7 @@ def make_solver(solver: str | Solver) -> Solver:
 
 __all__ = [
     "SOLVERS",
+    "Block",
     "CoreVector",
     "FrankWolfe",
     "FullyCorrective",

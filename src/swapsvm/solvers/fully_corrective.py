@@ -24,8 +24,11 @@ class FullyCorrective(Solver):
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 
-def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: float = float("inf")) -> np.ndarray:
-    """Weights that solve a small problem to that gap, or to the limit of double precision."""
+def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: int = 100_000) -> np.ndarray:
+    """Weights that solve a small problem to that gap, or as far as so many moves or double precision go.
+
+    The bound keeps an ill-conditioned face from outlasting the limits of the run; the next step goes on from there.
+    """
     if not face.weights.any():
         face.set_weights(np.arange(face.size), np.full(face.size, 1.0 / face.size))
     piece = 10_000  # in pieces, so that an interrupt is heard
