@@ -351,11 +351,10 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
                  throw std::invalid_argument("a face lists its variables in order");
              }
              auto values = exclusively(s, [&](S& state) { return state.face(to_vector(variables)); });
-             auto* kept = new std::shared_ptr<const std::vector<V>>(std::move(values));
-             nb::capsule owner(kept,
-                               [](void* p) noexcept { delete static_cast<std::shared_ptr<const std::vector<V>>*>(p); });
+             auto* kept = new std::shared_ptr<const V[]>(std::move(values));
+             nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<const V[]>*>(p); });
              const size_t n = variables.shape(0);
-             return nb::ndarray<nb::numpy, const V>((*kept)->data(), {n, n}, owner);
+             return nb::ndarray<nb::numpy, const V>(kept->get(), {n, n}, owner);
            })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
       .def(

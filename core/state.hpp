@@ -128,29 +128,29 @@ class State {
 
   // Kernel values of a face, row by row. What it shares with the last face asked for is kept: a corrective method that
   // adds some vertices pays for their rows only.
-  std::shared_ptr<const std::vector<V>> face(const std::vector<Index>& variables) {
+  std::shared_ptr<const V[]> face(const std::vector<Index>& variables) {
+    if (variables == face_variables_) return face_;
     const size_t n = variables.size(), old = face_variables_.size();
-    auto values = std::make_shared<std::vector<V>>(n * n);
-    std::vector<int64_t> place(n, -1);  // in the last face; both lists ascend
+    std::vector<Run> runs;  // stretches that the last face has as well; both lists ascend
     std::vector<size_t> fresh;
     for (size_t k = 0, o = 0; k < n; ++k) {
       while (o < old && face_variables_[o] < variables[k]) ++o;
-      if (o < old && face_variables_[o] == variables[k])
-        place[k] = int64_t(o);
-      else
+      if (o == old || face_variables_[o] != variables[k])
         fresh.push_back(k);
+      else if (!runs.empty() && runs.back().to + runs.back().length == k && runs.back().from + runs.back().length == o)
+        ++runs.back().length;
+      else
+        runs.push_back({o, k, 1});
     }
     const std::vector<V> rows = kernel_rows(variables, fresh);
-    parallel_chunks(int64_t(n), 64, gram_->threads(), [&](int64_t begin, int64_t count) {
-      const size_t first = size_t(begin), last = size_t(begin + count);
-      for (size_t i = first; i < last; ++i)
-        for (size_t j = 0; place[i] >= 0 && j < n; ++j)
-          if (place[j] >= 0) (*values)[i * n + j] = (*face_)[size_t(place[i]) * old + size_t(place[j])];
-      for (size_t r = 0; r < fresh.size(); ++r) {
-        if (fresh[r] >= first && fresh[r] < last)
-          std::copy_n(rows.begin() + int64_t(r * n), n, values->begin() + int64_t(fresh[r] * n));
-        for (size_t i = first; i < last; ++i)  // symmetric; 64 neighbours of a row at a time are one read
-          if (place[i] >= 0) (*values)[i * n + fresh[r]] = rows[r * n + i];
+    std::shared_ptr<V[]> values(new V[n * n]);
+    for (size_t r = 0; r < fresh.size(); ++r) std::copy_n(&rows[r * n], n, &values[fresh[r] * n]);
+    parallel_chunks(int64_t(runs.size()), 1, gram_->threads(), [&](int64_t index, int64_t) {
+      const Run& kept = runs[size_t(index)];
+      for (size_t k = 0; k < kept.length; ++k) {
+        V* row = &values[(kept.to + k) * n];
+        for (const Run& run : runs) std::copy_n(&face_[(kept.from + k) * old + run.from], run.length, row + run.to);
+        for (size_t r = 0; r < fresh.size(); ++r) row[fresh[r]] = rows[r * n + kept.to + k];  // Q is symmetric
       }
     });
     face_ = values;
@@ -340,13 +340,17 @@ class State {
   double toward_score_ = 0;
 
  private:
+  struct Run {
+    size_t from, to, length;
+  };
+
   static constexpr int64_t kRefresh = 256;
   int64_t moves_ = 0, fruitless_ = 0;
   bool exhausted_ = false;
   double best_value_ = -std::numeric_limits<double>::infinity();
   double best_gap_ = std::numeric_limits<double>::infinity(), window_gap_ = best_gap_;
   std::vector<Index> face_variables_;
-  std::shared_ptr<const std::vector<V>> face_;
+  std::shared_ptr<const V[]> face_;
 };
 
 }  // namespace swapsvm

@@ -81,7 +81,7 @@ def maximize(
     Parameters
     ----------
     problem : Concave or Quadratic
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm"}
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.
     max_iter : int
@@ -197,11 +197,13 @@ class Run:
             if finer is not None:
                 self._earlier_evaluations += self.state.evaluations
                 self.state = finer
+                certified = float("inf")
                 logger.info("continuing with kernel values in double")
             elif self.state.gap > certified / 2 and not getattr(self.state, "sampling", None):
                 reason = "precision"
                 break
-            certified = self.state.gap
+            else:
+                certified = self.state.gap
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
         return self._result(reason)

@@ -165,6 +165,7 @@ def open_state(problem: Concave | Quadratic, *, sampling: int | None = None, see
 class ConcaveState(State):
     """The state of a user's own g."""
 
+    _moves: int
     _best_value: float
     _best_gap: float
     _window_gap: float

@@ -49,9 +49,10 @@ class SVC(ClassifierMixin, BaseEstimator):
         squared distance of the rows) (1 / mean for "poly"), ``"cvm"`` is 2 / mean on a sample.
     coef0 : float, default=0.0
         Of the polynomial and the sigmoid kernel.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm"}, default="swap2"
-        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, and Core
-        Vector Machine (constant kernel diagonal only). All solve the same problem to the same gap.
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="swap2"
+        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, Core
+        Vector Machine (constant kernel diagonal only), and blocks of swaps, which take many vertices at a time: the
+        choice above some ten thousand rows. All solve the same problem to the same gap.
     tol : float, default=1e-2
         Relative duality gap at which to stop. Test accuracy is converged well before (see benchmarks/tolerance.py).
     eps : float, default=0.0

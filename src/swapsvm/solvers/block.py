@@ -44,7 +44,8 @@ class Block(Solver):
             return self.single_block(state)
         face = state.face(variables)
         weights = solve_by_blocks(face, eps) if isinstance(face, KernelState) else solve_face(face, eps=eps)
-        return Correction(variables, weights, fused=True)
+        # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
+        return Correction(variables, weights, scale=0.0, fused=True)
 
     def working_set(self, state: State) -> np.ndarray:
         """The support and the steepest violators; at first random rows, which tell more than those of a poor start."""
