@@ -309,5 +309,5 @@ def caption(outcomes: list[Outcome], digits: Digits) -> str:
     return (
         f"{len(digits.train)} images, {describe_settings()}; without the certifying pass. "
         + (f"Cut off after {CURVE_MAX_ITER:,} iterations: {cut}." if cut else "")
-        + "\nAn iteration of fcfw, cvm or block solves a subproblem over the support vectors; fcfw and cvm take the same steps."
+        + "\nAn iteration of fcfw, cvm or block solves a subproblem on a face; fcfw and cvm take the same steps."
     )

@@ -212,7 +212,7 @@ class Run:
         """One corrective step on the whole simplex, if it improves the certificate."""
         before, gap = self.state.weights, self.state.gap
         every = np.arange(self.state.size)
-        self.state.set_weights(every, solve_face(self.state.face(every), max_moves=20_000))
+        self.state.set_weights(every, solve_face(self.state.face(every)))
         self.state.certify()
         if self.state.gap > gap:
             self.state.set_weights(every, before)

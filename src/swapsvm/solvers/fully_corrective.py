@@ -24,7 +24,7 @@ class FullyCorrective(Solver):
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 
-def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: int = 100_000) -> np.ndarray:
+def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: int = 20_000) -> np.ndarray:
     """Weights that solve a small problem to that gap, or as far as so many moves or double precision go.
 
     The bound keeps an ill-conditioned face from outlasting the limits of the run; the next step goes on from there.
