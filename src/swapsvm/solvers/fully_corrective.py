@@ -12,6 +12,8 @@ from ..state import Limits, State
 from ._base import Solver
 from .second_order_swap import SecondOrderSwap
 
+MOVES = 20_000  # on one face: an ill-conditioned one may not outlast the limits of the run, and the next step goes on
+
 
 class FullyCorrective(Solver):
     """Corrective steps. The face is solved by SWAP-2o from the present weights, to a hundredth of the gap."""
@@ -24,18 +26,9 @@ class FullyCorrective(Solver):
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 
-def solve_face(face: State, eps: float = 0.0, tol: float = 0.0, max_moves: int = 20_000) -> np.ndarray:
-    """Weights that solve a small problem to that gap, or as far as so many moves or double precision go.
-
-    The bound keeps an ill-conditioned face from outlasting the limits of the run; the next step goes on from there.
-    """
+def solve_face(face: State, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
+    """Weights that solve a small problem to that gap, or as far as double precision or ``MOVES`` go."""
     if not face.weights.any():
         face.set_weights(np.arange(face.size), np.full(face.size, 1.0 / face.size))
-    piece = 10_000  # in pieces, so that an interrupt is heard
-    made = 0
-    while made < max_moves:
-        ran = face.run(SecondOrderSwap(), Limits(moves=piece, tol=tol, eps=eps))
-        made += ran.moves
-        if ran.moves < piece:
-            break
+    face.run(SecondOrderSwap(), Limits(moves=MOVES, tol=tol, eps=eps))
     return face.weights

@@ -1,6 +1,9 @@
 """[SWAP14] Alg. 4, SWAP: move weight from the worst active vertex to the best one, unless a toward step gains more.
 
 The gains compared are those of the unclipped steps. By slope alone a swap would always win.
+
+differs from [SWAP14]: its bound of T/2 + |I_0|/2 swap-drops in T steps overlooks that a swap-drop can bring in a vertex
+as well; tests/test_theorems.py has a counterexample and the bound that holds.
 """
 
 from __future__ import annotations
