@@ -41,7 +41,11 @@ class State {
     }
     weights_.assign(size_, 0.0);
     position_.assign(size_, -1);
-    for (int64_t v = 0; v < size_; ++v) largest_diagonal_ = std::max(largest_diagonal_, std::abs(diagonal(v)));
+    for (int64_t v = 0; v < size_; ++v) {
+      if (!std::isfinite(diagonal(v)))
+        throw std::invalid_argument("a kernel value k(x, x) is not finite: scale the data");
+      largest_diagonal_ = std::max(largest_diagonal_, std::abs(diagonal(v)));
+    }
   }
   virtual ~State() = default;
 

@@ -138,6 +138,20 @@ def test_rows_and_groups_outside_of_the_data_are_refused(X):
         KernelState(L2SVC.of(Gram(Rbf(0.5), X, groups=halves()), 0, 1, 1.0)).set_weights([0, 1], [1.0])
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_data_that_are_not_finite_are_refused(X, bad):
+    X[3, 1] = bad
+    for storage in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            Gram(Rbf(0.5), storage)
+
+
+def test_kernel_values_that_overflow_are_refused(X):
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match="not finite: scale the data"):
+        KernelState(Quadratic(Gram(Linear(), X)))
+
+
 def test_sparse_with_64_bit_indices_and_duplicates(X):
     matrix = sp.coo_array((np.ones(3), (np.array([0, 0, 1]), np.array([1, 1, 0]))), shape=(2, 2)).tocsr()
     wide = sp.csr_array((np.ones(3), np.array([1, 1, 0], np.int64), np.array([0, 2, 3], np.int64)), shape=(2, 2))

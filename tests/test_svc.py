@@ -217,7 +217,8 @@ def test_limits_stop_with_a_warning_and_a_certified_model(binary):
         model = SVC(C=100, max_time=0.3, tol=1e-9).fit(X, y)
     assert time.perf_counter() - began < 10
     assert model.stop_reason_ == "max_time"
-    assert model.score(X, y) > 0.5
+    assert 1e-9 < model.relative_gap_ < np.inf
+    assert np.isfinite(model.decision_function(X)).all()  # how good it is depends on the machine; that it is, does not
 
 
 def test_absolute_and_relative_gap_are_alternatives(binary):

@@ -33,7 +33,12 @@ def as_rows(X: Any) -> Any:
 
 def _as_float(values: Any) -> np.ndarray:
     dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
-    return np.ascontiguousarray(values, dtype=dtype)
+    floats = np.ascontiguousarray(values, dtype=dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(floats.sum(dtype=np.float64))  # no temporary array for data that are finite
+    if suspicious and not np.isfinite(floats).all():
+        raise ValueError("the data contain NaN or infinity: kernel values need finite numbers")
+    return floats
 
 
 def automatic_cache_bytes(rows: int, itemsize: int) -> int:

@@ -216,6 +216,7 @@ class Run:
         self.state.certify()
         if self.state.gap > gap:
             self.state.set_weights(every, before)
+            self.state.certify()
         self.iteration += 1
         self.trace.kinds["corrective"] += 1
         self._record()

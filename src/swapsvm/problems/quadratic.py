@@ -37,10 +37,9 @@ class Quadratic:
     bias: float = 0.0
 
     @classmethod
-    def of_matrix(cls, Q: Any, linear: Any = None, *, checked: bool = True) -> Quadratic:
-        """The problem of a given symmetric matrix Q; whoever made it so may leave out the check."""
-        gram = Gram(Precomputed(), np.asarray(Q, dtype=np.float64), cache_size=0, n_threads=1, checked=checked)
-        return cls(gram, linear=linear)
+    def of_matrix(cls, Q: Any, linear: Any = None) -> Quadratic:
+        """The problem of a given symmetric matrix Q."""
+        return cls(Gram(Precomputed(), np.asarray(Q, dtype=np.float64), cache_size=0), linear=linear)
 
     @property
     def size(self) -> int:
