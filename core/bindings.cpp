@@ -328,6 +328,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
            })
       .def("move",
            [](S& s, int kind, double scale, int64_t i, double add, int64_t j, double sub, bool drop) {
+             if (add == 0 && sub == 0) throw std::invalid_argument("a move that moves nothing");
              if (add != 0) checked(s, i);
              if (sub != 0) checked(s, j);
              exclusively(s, [=](S& state) { state.move({Kind(kind), scale, i, add, j, sub, drop}); });

@@ -16,8 +16,6 @@ namespace swapsvm {
 template <class V>
 class Gram {
  public:
-  using Value = V;
-
   Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads)
       : source_(std::move(source)), groups_(std::move(groups)), cache_(cache_bytes), threads_(threads) {
     for (const auto& rows : groups_)

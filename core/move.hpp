@@ -33,7 +33,7 @@ struct Correction {
 // Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.
 struct Search {
   double step = 0.0;
-  double gain = 0.0;  // of the unclipped step: that is what SWAP compares ([SWAP14] Alg. 3)
+  double gain = 0.0;  // of the unclipped step: that is what SWAP compares ([SWAP14] Alg. 4)
   bool clipped = false;
 
   static Search along(double slope, double curvature, double longest) {

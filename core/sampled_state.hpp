@@ -128,6 +128,7 @@ class SampledState final : public State<V> {
       const double difference = sense * (score(v) - score(best));
       return difference > 0 || (difference == 0 && v < best);
     };
+    if (active_.empty()) throw std::invalid_argument("a state without weights");
     int64_t low = active_[0], high = active_[0];
     for (const Index v : active_) {
       if (better(v, low, -1)) low = v;

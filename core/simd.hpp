@@ -122,7 +122,7 @@ struct ExpConstants<double> {
 template <class V>
 SWAPSVM_ALWAYS_INLINE Vec<V> exponential(Vec<V> x) {
   using K = ExpConstants<V>;
-  x = smaller<V>(larger<V>(x, splat<V>(K::kLow)), splat<V>(K::kHigh));
+  x = smaller<V>(splat<V>(K::kHigh), larger<V>(splat<V>(K::kLow), x));  // in this order NaN stays NaN
   const Vec<V> shifted = x * V(1.4426950408889634074) + K::kMagic;
   const Vec<V> n = shifted - K::kMagic;
   const Vec<V> r = (x - n * K::kLog2Hi) - n * K::kLog2Lo;

@@ -44,7 +44,6 @@ class State {
     for (int64_t v = 0; v < size_; ++v) {
       if (!std::isfinite(diagonal(v)))
         throw std::invalid_argument("a kernel value k(x, x) is not finite: scale the data");
-      largest_diagonal_ = std::max(largest_diagonal_, std::abs(diagonal(v)));
     }
   }
   virtual ~State() = default;
@@ -61,8 +60,10 @@ class State {
   double quadratic() const { return quadratic_; }  // a'Qa
   double value() const { return 2 * half_linear_value_ - quadratic_; }
   double gap() const { return 2 * (mean_score() - toward_score_); }
-  // What double precision can resolve of a gap; also the end of what a method can still improve.
-  double gap_floor() const { return 8 * std::numeric_limits<double>::epsilon() * largest_diagonal_; }
+  // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
+  double gap_floor() const {
+    return 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(quadratic_), std::abs(half_linear_value_));
+  }
 
   double diagonal(int64_t v) const { return gram_->diagonal(row(v)) + terms_.bias + ridge(v); }
   virtual double score(int64_t v) const = 0;
@@ -88,7 +89,7 @@ class State {
     return {s.clipped ? Kind::swap_drop : Kind::swap_add, 1.0, i, s.step, j, s.step, s.clipped};
   }
 
-  // argmax over active j of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj) with score_j > score_i: [SWAP14] Alg. 4.
+  // argmax over active j of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj) with score_j > score_i: [SWAP14] Alg. 5.
   int64_t second_order_away(int64_t i) {
     kernel_row(i, active_, kernel_of_active_);
     const double from = score(i), diagonal_i = diagonal(i);
@@ -339,7 +340,7 @@ class State {
   std::vector<double> weights_;
   std::vector<Index> active_, position_;
   std::vector<double> kernel_of_active_;
-  double quadratic_ = 0, half_linear_value_ = 0, largest_diagonal_ = 0;
+  double quadratic_ = 0, half_linear_value_ = 0;
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
 

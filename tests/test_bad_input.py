@@ -72,6 +72,13 @@ def test_fit_refuses(options, data, message):
         check_is_fitted(model)
 
 
+def test_a_kernel_that_is_not_positive_gives_no_model():
+    """With a'Qa < 0 the decision function would have the wrong sign."""
+    K = -np.eye(30) + 0.0
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        SVC(kernel="precomputed", C=10).fit(K, Y)
+
+
 def test_predict_refuses_another_number_of_features():
     model = SVC().fit(X, Y)
     with pytest.raises(ValueError, match="3 features"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from swapsvm import SVC
+from swapsvm import SVC, ConvergenceWarning
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC
@@ -61,6 +61,13 @@ def test_a_violator_outside_of_the_samples_reopens_the_run():
     model = SVC(C=10, gamma=0.2, sampling=2, start_size=4, tol=1e-2, random_state=1).fit(X, y)
     assert 0 in model.support_
     assert model.relative_gap_ <= 1e-2
+
+
+def test_a_gap_beyond_double_precision_ends_the_run():
+    X, y = make_classification(300, 5, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="precision"):
+        model = SVC(sampling=59, tol=0).fit(X, y)
+    assert model.relative_gap_ < 1e-9
 
 
 def test_the_block_engine_refuses_to_sample():

@@ -104,6 +104,8 @@ def test_dense_csr_and_precisions_agree(binary, kernel):
     X, y = binary
     X = np.where(np.abs(X) < 0.5, 0, X) / 4
     options = {"kernel": kernel, "gamma": 0.2, "tol": 1e-7, "coef0": 0.1, "C": 2.0}
+    if kernel == "sigmoid":  # not positive semidefinite: only a strong ridge makes this problem concave
+        options["C"] = 0.1
     reference = SVC(**options).fit(X, y).decision_function(X)
     for container in (np.asarray, sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_array):
         for dtype, tolerance in ((np.float64, 1e-4), (np.float32, 2e-3)):
@@ -193,6 +195,48 @@ def test_warm_start_continues_with_the_same_cache(binary):
     model.fit(changed, y)
     fresh = SVC(C=2, gamma=0.1, tol=1e-4).fit(changed, y)
     np.testing.assert_allclose(model.decision_function(changed), fresh.decision_function(changed), atol=0.02)
+
+
+def test_warm_start_sees_that_the_rows_it_kept_have_changed(binary):
+    X, y = binary
+    first, same = X.copy(), X.copy()
+    model = SVC(C=10, warm_start=True, gamma=0.2, tol=1e-6).fit(first, y)
+    first[:] = np.random.default_rng(0).standard_normal(X.shape)  # what the kept kernel values refer to
+    again = model.set_params(C=20).fit(same, y).decision_function(same)
+    fresh = SVC(C=20, gamma=0.2, tol=1e-6).fit(same, y).decision_function(same)
+    np.testing.assert_allclose(again, fresh, atol=1e-3)
+
+
+@pytest.mark.parametrize("way", ["class_weight", "sample_weight"])
+def test_a_class_without_weight_gets_no_votes(way):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 100)
+    X = rng.standard_normal((300, 2)) + 4.0 * np.array([0, 1, -1])[y][:, None]
+    model = SVC(class_weight={0: 0.0} if way == "class_weight" else None)
+    model.fit(X, y, sample_weight=(y > 0).astype(float) if way == "sample_weight" else None)
+    np.testing.assert_array_equal(np.bincount(model.predict(X[y > 0])), [0, 100, 100])
+
+
+def test_one_row_of_another_magnitude_does_not_end_the_run(binary):
+    X, y = binary
+    weight = np.ones(len(y))
+    weight[0] = 1e-12
+    assert SVC(gamma=0.1).fit(X, y, sample_weight=weight).stop_reason_ == "gap"
+
+
+def test_the_users_sparse_matrix_is_left_alone():
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 8, 400).astype(np.int32)  # unsorted, and some twice in a row
+    X = sp.csr_array((rng.standard_normal(400), columns, np.arange(0, 401, 4).astype(np.int32)), shape=(100, 8))
+    y = np.arange(100) % 2
+    data, indices = X.data.copy(), X.indices.copy()
+    expected = SVC(gamma=0.5).fit(X.toarray(), y).decision_function(X.toarray())
+    for array in (X.data, X.indices, X.indptr):
+        array.setflags(write=False)
+    model = SVC(gamma=0.5).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
+    np.testing.assert_array_equal(X.data, data)
+    np.testing.assert_array_equal(X.indices, indices)
 
 
 def test_linear_coefficients_reproduce_the_decision(digits):

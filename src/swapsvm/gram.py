@@ -23,7 +23,11 @@ def as_rows(X: Any) -> Any:
     """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what is not laid out for it."""
     if sp.issparse(X):
         X = X.tocsr()
-        X.sum_duplicates()
+        if X.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"X has {X.shape[1]} columns: at most 2**31 - 1 are supported")
+        if not X.has_canonical_format:  # the user's own matrix is left as it is
+            X = X.copy()
+            X.sum_duplicates()
         rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
         indptr, indices = np.ascontiguousarray(X.indptr, np.int64), np.ascontiguousarray(X.indices, np.int32)
         return rows(indptr, indices, _as_float(X.data), X.shape[1])

@@ -69,7 +69,7 @@ def maximize(
     eps: float = 0.0,
     max_iter: int = -1,
     max_time: float | None = None,
-    stop: Stop | None = None,
+    stop: Stop | Callable[[Progress], str | None] | None = None,
     start: np.ndarray | None = None,
     start_size: int = 20,
     sampling: int | None = None,
@@ -88,8 +88,8 @@ def maximize(
         Most iterations; -1 for no limit.
     max_time : float, optional
         Seconds. The certifying pass comes after them.
-    stop : Stop, optional
-        A further rule, joined to the others.
+    stop : Stop or callable, optional
+        A further rule, joined to the others: a function of the progress that gives a reason to end, or None.
     start : array, optional
         Weights to start from; by default a solution on the face of ``start_size`` random vertices.
     start_size : int
@@ -185,7 +185,7 @@ class Run:
 
         A problem of fewer than ``exact_below`` variables is then solved on, to the limit of double precision.
         """
-        certified = float("inf")
+        certified, fruitless = float("inf"), 0
         while True:
             reason = self._until_stop()
             self.state.certify()
@@ -197,13 +197,15 @@ class Run:
             if finer is not None:
                 self._earlier_evaluations += self.state.evaluations
                 self.state = finer
-                certified = float("inf")
+                certified, fruitless = float("inf"), 0
                 logger.info("continuing with kernel values in double")
-            elif self.state.gap > certified / 2 and not getattr(self.state, "sampling", None):
-                reason = "precision"
-                break
+            elif self.state.gap <= certified / 2:
+                certified, fruitless = self.state.gap, 0
             else:
-                certified = self.state.gap
+                fruitless += 1
+                if fruitless > self.state.patience:
+                    reason = "precision"
+                    break
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
         return self._result(reason)

@@ -114,6 +114,11 @@ class State:
     def shrink(self) -> None:
         """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""
 
+    @property
+    def patience(self) -> int:
+        """How many certificates in a row may fail to halve the gap before the run is at the end of its arithmetic."""
+        return 0
+
     def confirmed(self, stop_gap: float) -> bool:
         """Whether a gap that was reached may be certified now. A sampled state looks again first."""
         return True
@@ -275,8 +280,11 @@ class ConcaveState(State):
         """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
         self.evaluations += 1
         trial = np.maximum(self.weights + step * direction, 0.0)
-        with np.errstate(all="ignore"):
-            return float(np.asarray(self.problem.gradient(trial), dtype=np.float64) @ direction)
+        try:
+            with np.errstate(all="ignore"):
+                return float(np.asarray(self.problem.gradient(trial), dtype=np.float64) @ direction)
+        except (np.linalg.LinAlgError, ArithmeticError):  # a singular matrix, say, at the edge of the domain
+            return np.nan
 
     def value_at(self, direction: np.ndarray, step: float) -> float:
         """g at a trial point."""
@@ -447,6 +455,10 @@ class KernelState(State):
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
         return float(diagonal.min()), float(diagonal.max())
 
+    @property
+    def patience(self) -> int:
+        return 0 if self.sampling is None else 20  # a sample sees little of the gap: full passes bring it on slowly
+
     def confirmed(self, stop_gap: float) -> bool:
         if self.sampling is None:
             return True
@@ -454,7 +466,7 @@ class KernelState(State):
             self.core.look()
             if self.gap > stop_gap:
                 return False
-        self._patience *= 2  # should the full pass find a violator, the next one comes later
+        self._patience = min(2 * self._patience, 64)  # should the full pass find a violator, the next one comes later
         return True
 
     @property

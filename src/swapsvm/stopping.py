@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Seconds", "Stop"]
+__all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Rule", "Seconds", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Stop:
         """How many moves may be made before the rule must be asked again."""
         return float("inf")
 
-    def __or__(self, other: Stop) -> AnyOf:
-        return AnyOf((self, other))
+    def __or__(self, other: Stop | Callable[[Progress], str | None]) -> AnyOf:
+        return AnyOf((self, other if isinstance(other, Stop) else Rule(other)))
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ class Seconds(Stop):
 
     def __call__(self, progress: Progress) -> str | None:
         return "max_time" if progress.seconds >= self.limit else None
+
+
+@dataclass(frozen=True)
+class Rule(Stop):
+    """A user's own function of the progress."""
+
+    function: Callable[[Progress], str | None]
+
+    def __call__(self, progress: Progress) -> str | None:
+        return self.function(progress)
 
 
 @dataclass(frozen=True)

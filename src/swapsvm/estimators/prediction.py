@@ -49,17 +49,24 @@ def linear_coefficients(model: Any) -> np.ndarray:
     )
 
 
-def one_versus_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Votes plus summed decision values squeezed into (-1/3, 1/3), so that they only break ties."""
+def one_versus_rest(decisions: np.ndarray, n_classes: int, present: list[int]) -> np.ndarray:
+    """Votes plus summed decision values squeezed into (-1/3, 1/3), so that they only break ties.
+
+    A class that had no row of positive weight takes part in no vote and gets -1.
+    """
     votes = np.zeros((len(decisions), n_classes))
     confidence = np.zeros((len(decisions), n_classes))
     for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        if a not in present or b not in present:
+            continue
         first_wins = decisions[:, k] >= 0
         votes[:, a] += first_wins
         votes[:, b] += ~first_wins
         confidence[:, a] += decisions[:, k]
         confidence[:, b] -= decisions[:, k]
-    return votes + confidence / (3 * (np.abs(confidence) + 1))
+    result = votes + confidence / (3 * (np.abs(confidence) + 1))
+    result[:, [c for c in range(n_classes) if c not in present]] = -1.0
+    return result
 
 
 def _threads(model: Any) -> int:

@@ -204,6 +204,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         self._set_attributes(X, kernel, gram, groups, results, expansions)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
+        self._present = present
         self._keep(X, gram, groups, results)
         for pair, result in results.items():
             if not result.converged:
@@ -216,7 +217,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"C={self.C!r} must be a positive finite number")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
-        if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0):
+        if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
@@ -325,7 +326,9 @@ class SVC(ClassifierMixin, BaseEstimator):
             and all(np.array_equal(a, b) for a, b in zip(kept["groups"], groups, strict=True))
         )
         started = kept["weights"] if kept is not None and same_rows else {}
-        if kept is not None and same_rows and kept["gram"].kernel == kernel and kept["rows"] == joblib.hash(X):
+        same_settings = kept is not None and kept["settings"] == (kernel, self.cache_size, self.n_jobs)
+        # Neither these rows nor those that the Gram refers to may have changed since.
+        if kept and same_rows and same_settings and kept["rows"] == joblib.hash(X) == joblib.hash(kept["gram"].X):
             return kept["gram"], started
         return Gram(kernel, X, groups=groups, cache_size=self.cache_size, n_threads=threads), started
 
@@ -334,7 +337,9 @@ class SVC(ClassifierMixin, BaseEstimator):
             self.__dict__.pop("_kept", None)
             return
         weights = {pair: result.weights for pair, result in results.items()}
-        self._kept = {"gram": gram, "rows": joblib.hash(X), "groups": groups, "weights": weights}
+        settings = (gram.kernel, self.cache_size, self.n_jobs)
+        rows = joblib.hash(X)
+        self._kept = {"gram": gram, "rows": rows, "settings": settings, "groups": groups, "weights": weights}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -352,14 +357,18 @@ class SVC(ClassifierMixin, BaseEstimator):
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
             return decisions[:, 0]
-        return decisions if self.decision_function_shape == "ovo" else one_versus_rest(decisions, len(self.classes_))
+        return (
+            decisions
+            if self.decision_function_shape == "ovo"
+            else one_versus_rest(decisions, len(self.classes_), self._present)
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; with more than two classes by votes of the pairs, ties by summed decision values."""
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
             return self.classes_[(decisions[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(one_versus_rest(decisions, len(self.classes_)), axis=1)]
+        return self.classes_[np.argmax(one_versus_rest(decisions, len(self.classes_), self._present), axis=1)]
 
     def _pair_decisions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -25,3 +25,4 @@ class Poly(Kernel):
             )
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree={self.degree!r} must be a positive integer")
+        object.__setattr__(self, "degree", int(self.degree))

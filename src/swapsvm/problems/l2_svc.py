@@ -38,6 +38,11 @@ class L2SVC(Quadratic):
 
     def model(self, weights: np.ndarray, value: float) -> Expansion:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""
+        if not value < 0:
+            raise ValueError(
+                f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
+                "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
+            )
         support = np.flatnonzero(weights)
         coef = weights[support] * self.signs[support] / -value
         return Expansion(self.rows[support], coef, float(coef.sum()))
