@@ -8,6 +8,7 @@ and of kernel quadratics, in the compiled core, with all of the gradient or with
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -51,7 +52,7 @@ class Limits:
     iteration: int = 0  # number of the last iteration so far
 
 
-class State:
+class State(ABC):
     """The verbs. Subclasses hold the numbers."""
 
     size: int
@@ -64,39 +65,45 @@ class State:
     scale: float  # what a relative gap is relative to
     evaluations: int
 
+    @abstractmethod
     def toward(self) -> int:
-        raise NotImplementedError
+        """The ascent vertex."""
 
+    @abstractmethod
     def away(self) -> int:
-        raise NotImplementedError
+        """The descent vertex among the active ones."""
 
+    @abstractmethod
     def second_order_away(self, i: int) -> int:
-        raise NotImplementedError
+        """The active vertex whose swap with i gains most."""
 
+    @abstractmethod
     def swap_slope(self, i: int, j: int) -> float:
         """grad_i - grad_j."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search(self, ray: Ray) -> Search:
-        raise NotImplementedError
+        """Exact line search along a ray."""
 
+    @abstractmethod
     def move(self, move: Move | Correction) -> None:
-        raise NotImplementedError
+        """Change the weights; gradient and value follow."""
 
+    @abstractmethod
     def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
-        raise NotImplementedError
+        """Put these weights in place of all others."""
 
+    @abstractmethod
     def certify(self) -> None:
         """Recompute gradient, value and gap from scratch, in double."""
-        raise NotImplementedError
 
+    @abstractmethod
     def face(self, variables: np.ndarray) -> State:
         """The state of the problem restricted to a face that contains the support, at the same weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def diagonal_range(self) -> tuple[float, float]:
         """Smallest and largest Q_ii."""
-        raise NotImplementedError
 
     @property
     def support_size(self) -> int:
@@ -107,11 +114,11 @@ class State:
         """How many variables a face may have for its kernel values to fit into the budget of memory."""
         return np.inf
 
+    @abstractmethod
     def violators(self, count: int) -> np.ndarray:
         """The inactive variables with the steepest toward slope, at most so many."""
-        raise NotImplementedError
 
-    def shrink(self) -> None:
+    def shrink(self) -> None:  # noqa: B027 - a state may have nothing to leave out
         """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,14 +29,15 @@ class Progress:
         return self.gap / self.scale if self.scale > 0 else float("inf")
 
 
-class Stop:
+class Stop(ABC):
     """A rule: ``stop(progress)`` gives the reason to end, or None. ``a | b`` ends when either does."""
 
     tol = 0.0  # the gap, relative and absolute, at which it ends by gap: compiled loops look at these
     eps = 0.0
 
+    @abstractmethod
     def __call__(self, progress: Progress) -> str | None:
-        raise NotImplementedError
+        """The reason to end, or None."""
 
     def moves_left(self, progress: Progress) -> float:
         """How many moves may be made before the rule must be asked again."""

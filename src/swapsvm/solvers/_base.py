@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from ..geometry import Correction, Move
 from ..state import State
 
 
-class Solver:
+class Solver(ABC):
     """Chooses the next move from a state."""
 
     name: ClassVar[str]
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
 
-    def check(self, state: State) -> None:
+    def check(self, state: State) -> None:  # noqa: B027 - most solvers take every problem
         """Refuse, with the reason, a problem that the solver is not made for."""
 
+    @abstractmethod
     def choose(self, state: State) -> Move | Correction:
-        raise NotImplementedError
+        """The next move."""
