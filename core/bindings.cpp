@@ -177,7 +177,7 @@ void bind_gram(nb::module_& m, const char* name) {
   using G = Gram<V>;
   auto c = nb::class_<G>(m, name);
   def_from_rows<float, V>(c);
-  if constexpr (std::is_same_v<V, double>) def_from_rows<double, V>(c);
+  def_from_rows<double, V>(c);
   c.def_static(
        "from_matrix",
        [](const Matrix<V>& values, const Groups<V>& groups, int64_t cache_bytes, int threads) {
@@ -379,16 +379,22 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
-      .def("plan_block",
-           [](FullState<V>& s, int64_t size, double accuracy, const Vector<Index>& kept) {
-             for (size_t k = 0; k < kept.shape(0); ++k) checked<V>(s, kept(k));
-             std::vector<Index> block = to_vector(kept);
-             Correction c = exclusively<V>(s, [&](State<V>&) { return s.plan_block(size, accuracy, block); });
-             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale,
-                                    to_numpy(std::move(block)));
+      .def("extreme", [](const FullState<V>& s, int64_t size) { return to_numpy(s.extreme(size)); })
+      .def("solve_on",
+           [](FullState<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
+              double accuracy) {
+             for (size_t k = 0; k < variables.shape(0); ++k) checked<V>(s, variables(k));
+             Correction c = exclusively<V>(
+                 s, [&](State<V>&) { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy}); });
+             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
            })
       .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })
       .def("shrink", [](FullState<V>& s) { s.shrink(); })
+      .def("watch",
+           [](FullState<V>& s, const Vector<Index>& variables) {
+             for (size_t k = 0; k < variables.shape(0); ++k) checked<V>(s, variables(k));
+             s.watch(to_vector(variables));
+           })
       .def_prop_ro(
           "gradient_half", [](const FullState<V>& s) { return to_numpy(s.gradient_half()); }, nb::rv_policy::move);
 

@@ -1,11 +1,12 @@
-// The block step: choose q vertices, swap among them at cache speed, bring h up to date in one fused sweep.
+// The innermost level of the block engine: SWAP-2o among about a thousand vertices, at cache speed.
 //
-// The block W holds the best toward and the worst away vertices and some of the last block. Q_WW is formed once; inside
-// it SWAP-2o runs on small dense arrays until the block's own violation has shrunk tenfold. Swaps keep the weight of
-// the block; toward moves also scale everything outside it, which is one number for the sweep: h <- scale h + Q_:W d.
+// Swaps keep the weight of the block; toward moves also scale everything outside of it, which is one number, `scale`,
+// for whoever brings the other scores up to date. Scores and Q are in V here: the owner of the block computes the
+// scores that follow from the new weights afresh, in double.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "hot.hpp"
@@ -13,70 +14,148 @@
 
 namespace swapsvm {
 
-// SWAP-2o on a face of a larger problem. `quadratic` and `half_linear_value` belong to the whole point, not to the
-// face.
+// `quadratic` and `half_linear_value` belong to the whole point, not to the block.
 template <class V>
 struct InnerProblem {
   std::vector<V> q;  // n x n
-  std::vector<double> diagonal, weights, score, half_linear;
+  std::vector<V> diagonal, score, active;
+  std::vector<double> weights, half_linear;
   double quadratic = 0, half_linear_value = 0, scale = 1;
+  double unit = 1;  // scores are divided by it, so that their squares stay within the range of a float
+
+  void reset(size_t n, double largest_score, double f, double linear) {
+    for (auto* array : {&diagonal, &score, &active}) array->resize(n);
+    for (auto* array : {&weights, &half_linear}) array->resize(n);
+    q.resize(n * n);
+    unit = largest_score > 0 ? largest_score : 1.0;
+    quadratic = f, half_linear_value = linear, scale = 1;
+  }
+
+  void set(size_t v, double q_vv, double score_v, double half_linear_v, double weight) {
+    diagonal[v] = V(q_vv);
+    score[v] = V(score_v / unit);
+    half_linear[v] = half_linear_v;
+    weights[v] = weight;
+    active[v] = weight > 0 ? V(1) : V(0);
+  }
+
+  // Copies the lower triangle of q to the upper one, tile by tile.
+  void mirror() {
+    constexpr int64_t kTile = 16;
+    for (int64_t i = 0; i < size(); i += kTile)
+      for (int64_t j = 0; j <= i; j += kTile)
+        for (int64_t u = i; u < std::min(i + kTile, size()); ++u)
+          for (int64_t v = j; v < std::min(j + kTile, u); ++v) q[v * size() + u] = q[u * size() + v];
+  }
 
   // Moves until what a swap or a toward step sees of slope is `accuracy` of what it was at first.
-  void run(double accuracy, int64_t max_moves) {
+  int64_t run(double accuracy, int64_t max_moves) {
+    Lowest low = update_scores({V(1), V(0), V(0), row(0), row(0)});
     double target = -1;
     for (int64_t moves = 0; moves < max_moves; ++moves) {
-      const Lowest low = hot_scan().lowest(score.data(), size());
       const int64_t i = low.place;
       const int64_t j = hot_updates<V>().best_swap(
-          {row(i), diagonal.data(), score.data(), weights.data(), diagonal[i], low.score, size()});
-      const double mean = quadratic - half_linear_value;
-      const double slope = std::max(j >= 0 ? score[j] : mean, mean) - low.score;
+          {row(i), diagonal.data(), score.data(), active.data(), diagonal[i], V(low.score), size()});
+      const double mean = (quadratic - half_linear_value) / unit;
+      const double slope = std::max(j >= 0 ? double(score[j]) : mean, mean) - low.score;
       if (target < 0) target = accuracy * slope;
-      if (!(slope > target) || !step(i, j, mean)) return;
+      const Move m = slope > target ? choose(i, j, mean) : Move{};
+      if (m.empty()) return moves;
+      low = move(m);
     }
+    return max_moves;
   }
 
  private:
   int64_t size() const { return int64_t(weights.size()); }
   const V* row(int64_t v) const { return q.data() + v * size(); }
-  double h(int64_t v) const { return score[v] + half_linear[v]; }
+  double h(int64_t v) const { return unit * double(score[v]) + half_linear[v]; }
 
-  // The better of a swap and a toward step, as steps/swap.hpp; false if neither ascends.
-  bool step(int64_t i, int64_t j, double mean) {
-    const Search toward = Search::along(2 * (mean - score[i]), 2 * (diagonal[i] - 2 * h(i) + quadratic), 1.0);
+  // The better of a swap and a toward step, as steps/swap.hpp.
+  Move choose(int64_t i, int64_t j, double mean) const {
+    const Search toward =
+        Search::along(2 * unit * (mean - double(score[i])), 2 * (double(diagonal[i]) - 2 * h(i) + quadratic), 1.0);
     Search swap;
     if (j >= 0)
-      swap =
-          Search::along(2 * (score[j] - score[i]), 2 * (diagonal[i] - 2 * double(row(i)[j]) + diagonal[j]), weights[j]);
+      swap = Search::along(2 * unit * (double(score[j]) - double(score[i])),
+                           2 * (double(diagonal[i]) - 2 * double(row(i)[j]) + double(diagonal[j])), weights[j]);
     if (swap.step > 0 && swap.gain >= toward.gain)
-      move({Kind::swap_add, 1.0, i, swap.step, j, swap.step, swap.clipped});
-    else if (toward.step > 0)
-      move({Kind::toward, 1 - toward.step, i, toward.step, -1, 0, false});
-    else
-      return false;
-    return true;
+      return {Kind::swap_add, 1.0, i, swap.step, j, swap.step, swap.clipped};
+    return {Kind::toward, 1 - toward.step, i, toward.step, -1, 0, false};
   }
 
-  void move(const Move& m) {
+  Lowest move(const Move& m) {
     const double s = m.scale, p = m.add, r = m.sub;
     const V* row_i = row(m.i);
     const V* row_j = r != 0 ? row(m.j) : row_i;
-    double f = s * s * quadratic + p * p * diagonal[m.i] + 2 * s * p * h(m.i);
-    if (r != 0) f += r * r * diagonal[m.j] - 2 * s * r * h(m.j) - 2 * p * r * double(row_i[m.j]);
+    double f = s * s * quadratic + p * p * double(diagonal[m.i]) + 2 * s * p * h(m.i);
+    if (r != 0) f += r * r * double(diagonal[m.j]) - 2 * s * r * h(m.j) - 2 * p * r * double(row_i[m.j]);
     quadratic = f;
     half_linear_value = s * half_linear_value + p * half_linear[m.i] - (r != 0 ? r * half_linear[m.j] : 0.0);
-    hot_updates<V>().update({s, p, r, 0.0, row_i, row_j}, score.data(), size());
-    score[m.i] += p * (diagonal[m.i] - double(row_i[m.i]));  // the diagonal is kept in double
-    if (r != 0) score[m.j] -= r * (diagonal[m.j] - double(row_j[m.j]));
-    if (s != 1.0)
-      for (int64_t v = 0; v < size(); ++v) {
-        weights[v] *= s;
-        score[v] += (s - 1) * half_linear[v];  // it is h that is scaled
-      }
+    if (s != 1.0) scale_weights(s);
     weights[m.i] += p;
-    if (r != 0) weights[m.j] = m.drop ? 0.0 : weights[m.j] - r;
+    active[m.i] = V(1);
+    if (r != 0) {
+      weights[m.j] = m.drop ? 0.0 : weights[m.j] - r;
+      if (!(weights[m.j] > 0)) active[m.j] = V(0);
+    }
+    const Lowest low = update_scores({V(s), V(p / unit), V(r / unit), row_i, row_j});
+    return s != 1.0 && linear() ? shift_scores(s) : low;
+  }
+
+  Lowest update_scores(const ScoreUpdate<V>& u) { return hot_updates<V>().update_scores(u, score.data(), size()); }
+
+  bool linear() const {
+    return std::any_of(half_linear.begin(), half_linear.end(), [](double c) { return c != 0; });
+  }
+
+  // It is h that was to be scaled, not the score h - c/2.
+  Lowest shift_scores(double s) {
+    for (int64_t v = 0; v < size(); ++v) score[v] += V((s - 1) * half_linear[v] / unit);
+    return update_scores({V(1), V(0), V(0), row(0), row(0)});
+  }
+
+  void scale_weights(double s) {
     scale *= s;
+    for (int64_t v = 0; v < size(); ++v) {
+      weights[v] *= s;
+      if (!(weights[v] > 0)) active[v] = V(0);
+    }
   }
 };
+
+// Vertices of the next block: the lowest scores of all, the highest of the active ones, and `kept`.
+// score(v) may be infinite for vertices that take no part.
+template <class Score, class Active>
+std::vector<int32_t> choose_block(int64_t count, Score score, Active active, int64_t size,
+                                  const std::vector<int32_t>& kept) {
+  using Scored = std::pair<double, int32_t>;  // ties go to the lowest index
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  std::vector<char> taken(size_t(count), 0);
+  for (const int32_t v : kept) taken[size_t(v)] = 1;
+  for (int64_t v = 0; v < count; ++v) {
+    lowest = std::min(lowest, score(v));
+    if (active(v)) highest = std::max(highest, score(v));
+  }
+  std::vector<Scored> low, high;
+  for (int64_t v = 0; v < count; ++v) {
+    if (taken[size_t(v)]) continue;
+    if (score(v) < highest) low.push_back({score(v), int32_t(v)});
+    if (active(v) && score(v) > lowest) high.push_back({-score(v), int32_t(v)});
+  }
+  std::vector<int32_t> block = kept;
+  const auto take = [&](std::vector<Scored>& candidates, int64_t wanted) {
+    wanted = std::min<int64_t>(std::max<int64_t>(wanted, 1), int64_t(candidates.size()));
+    std::nth_element(candidates.begin(), candidates.begin() + wanted, candidates.end());
+    for (int64_t k = 0; k < wanted; ++k) {
+      const int32_t v = candidates[size_t(k)].second;
+      if (!taken[size_t(v)]) block.push_back(v);
+      taken[size_t(v)] = 1;
+    }
+  };
+  take(low, (size - int64_t(kept.size())) / 2);
+  take(high, size - int64_t(block.size()));
+  return block;
+}
 
 }  // namespace swapsvm

@@ -81,6 +81,10 @@ const HotKernels<float, double>& hot_kernels() {
   return chosen()->tables().float_double;
 }
 template <>
+const HotKernels<double, float>& hot_kernels() {
+  return chosen()->tables().double_float;
+}
+template <>
 const HotKernels<double, double>& hot_kernels() {
   return chosen()->tables().double_double;
 }

@@ -1,8 +1,8 @@
 // The state that keeps h for every variable: one or two kernel columns a move, and exact oracles over all of them.
 #pragma once
 
-#include "block.hpp"
 #include "state.hpp"
+#include "working_set.hpp"
 
 namespace swapsvm {
 
@@ -55,49 +55,53 @@ class FullState final : public State<V> {
       if (!(weights_[v] > 0) && score(v) > highest) h_[v] = std::numeric_limits<double>::infinity();
   }
 
-  // Vertices for the next block: the lowest scores of all, the highest of the active ones, and `kept`.
-  std::vector<Index> choose_block(int64_t size, const std::vector<Index>& kept) const {
-    std::vector<Index> block = kept;
-    std::vector<char> taken(size_t(size_), 0);
-    for (const Index v : kept) taken[v] = 1;
-    const auto take = [&](std::vector<Index>& candidates, int64_t count, auto before) {
-      count = std::min<int64_t>(count, int64_t(candidates.size()));
-      std::nth_element(candidates.begin(), candidates.begin() + count, candidates.end(), before);
-      for (int64_t k = 0; k < count; ++k) {
-        if (taken[candidates[k]]) continue;
-        taken[candidates[k]] = 1;
-        block.push_back(candidates[k]);
-      }
-    };
-    const double highest = score(this->away_), lowest = score(this->toward_);
-    std::vector<Index> low, high;
-    for (int64_t v = 0; v < size_; ++v)
-      if (!taken[v] && score(v) < highest) low.push_back(Index(v));
-    for (const Index v : active_)
-      if (!taken[v] && score(v) > lowest) high.push_back(v);
-    const int64_t wanted = std::max<int64_t>(size - int64_t(kept.size()), 2);
-    take(low, wanted / 2, [&](Index a, Index b) { return std::make_pair(score(a), a) < std::make_pair(score(b), b); });
-    take(high, size - int64_t(block.size()),
-         [&](Index a, Index b) { return std::make_pair(-score(a), a) < std::make_pair(-score(b), b); });
-    return block;
+  // Leaves out, until the next certificate, inactive variables that are not listed. Those listed take part again from
+  // the next correction that sums h afresh.
+  void watch(const std::vector<Index>& variables) {
+    std::vector<char> listed(size_t(size_), 0);
+    for (const Index v : variables) listed[size_t(v)] = 1;
+    for (int64_t v = 0; v < size_; ++v) {
+      if (!listed[size_t(v)] && !(weights_[v] > 0)) h_[v] = std::numeric_limits<double>::infinity();
+      if (listed[size_t(v)] && !(h_[v] < std::numeric_limits<double>::infinity())) h_[v] = 0;
+    }
   }
 
-  // SWAP-2o inside the next block. `kept` is replaced by what the block after it should keep.
-  Correction plan_block(int64_t size, double accuracy, std::vector<Index>& kept) {
-    const std::vector<Index> block = choose_block(size, kept);
-    InnerProblem<V> inner = inner_problem(block);
-    inner.run(accuracy, 20 * int64_t(block.size()));
-    kept.assign(block.begin() + int64_t(kept.size()), block.end());
-    if (int64_t(kept.size()) > size / 2) kept.resize(size_t(size / 2));
-    return {block, inner.weights, inner.scale};
+  // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
+  // active ones.
+  std::vector<Index> extreme(int64_t size) const {
+    return choose_block(
+        size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, {});
   }
 
+  // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
+  Correction solve_on(const std::vector<Index>& variables, int64_t capacity, const BlockOptions& options) {
+    if (!working_set_ || working_set_->capacity() < int64_t(variables.size()))
+      working_set_ = std::make_unique<WorkingSet<V>>(size_, std::max<int64_t>(capacity, variables.size()), terms_.bias);
+    std::vector<Member> members;
+    for (const Index v : variables)
+      members.push_back({v, Index(this->row(v)), this->sign(v), this->diagonal(v), this->ridge(v), this->half_linear(v),
+                         weights_[v], score(v)});
+    working_set_->assign(*gram_, members);
+    return working_set_->solve(this->quadratic_, this->half_linear_value_, options, gram_->threads());
+  }
+
+  // The gap needs h in double where it can be lowest, and on the support for the mean. Of any other variable it is
+  // enough to know that h, as computed in V, stays above that by more than its rounding.
   void certify() override {
-    this->normalize_weights();
-    this->exact_gradient(h_);
-    this->set_value();
-    this->forget_progress();
-    scan_all();
+    const double total = this->normalize_weights();
+    if (fresh_)
+      for (double& h : h_) h /= total;
+    const std::vector<double> error = errors();
+    if (!(error[0] < std::numeric_limits<double>::infinity())) return certify_all();
+    this->evaluate(fresh_ ? left_out() : this->all_variables(), false, h_);
+    this->evaluate(active_, true, h_);
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const Index v : active_) lowest = std::min(lowest, score(v));
+    std::vector<Index> near;
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0) && !(score(v) - error[v] > lowest)) near.push_back(Index(v));
+    this->evaluate(near, true, h_);
+    begin_afresh();
   }
 
  protected:
@@ -117,6 +121,7 @@ class FullState final : public State<V> {
   }
 
   void move_gradient(const Move& m) override {
+    fresh_ = false;
     for_each_chunk(m, [this](size_t c) { extremes_[c] = scan(chunks_[c]); });
     settle();
   }
@@ -149,61 +154,47 @@ class FullState final : public State<V> {
     });
   }
 
-  InnerProblem<V> inner_problem(const std::vector<Index>& block) {
-    const size_t n = block.size();
-    InnerProblem<V> inner;
-    inner.q.resize(n * n);
-    std::vector<Index> rows(n);
-    for (size_t k = 0; k < n; ++k) rows[k] = Index(this->row(block[k]));
-    const Selection selection{rows.data(), 0, int64_t(n)};
-    gram_->block(selection, selection, inner.q.data());
-    std::vector<double> signs(n);
-    for (size_t k = 0; k < n; ++k) {
-      const Index v = block[k];
-      signs[k] = this->sign(v);
-      inner.diagonal.push_back(this->diagonal(v));
-      inner.weights.push_back(weights_[v]);
-      inner.score.push_back(score(v));
-      inner.half_linear.push_back(this->half_linear(v));
-    }
-    for (size_t i = 0; i < n; ++i)
-      for (size_t j = 0; j < n; ++j)
-        inner.q[i * n + j] = V(signs[i] * signs[j] * (double(inner.q[i * n + j]) + terms_.bias));
-    inner.quadratic = this->quadratic_;
-    inner.half_linear_value = this->half_linear_value_;
-    return inner;
-  }
-
   // h <- scale h + Q_:W d in one pass over the kernel values of the changed variables W; none is stored.
   void sweep(const std::vector<std::pair<Index, double>>& changes, double scale) {
-    std::vector<Index> columns;
-    std::vector<double> coef;
-    double total = 0;
-    for (const auto& [v, change] : changes) {
-      columns.push_back(Index(this->row(v)));
-      coef.push_back(change * this->sign(v));
-      total += coef.back();
-    }
-    std::vector<Index> live, rows;
-    std::vector<double> product;
-    for (const Segment& s : segments_) {
-      live.clear(), rows.clear();
-      const Selection group = gram_->group(s.group);
-      for (int64_t k = 0; k < s.count; ++k)
-        if (h_[s.offset + k] < std::numeric_limits<double>::infinity()) {
-          live.push_back(Index(k));
-          rows.push_back(Index(group[k]));
-        }
-      product.resize(live.size());
-      const bool all = int64_t(live.size()) == s.count;
-      gram_->product(all ? group : Selection{rows.data(), 0, int64_t(rows.size())},
-                     {columns.data(), 0, int64_t(columns.size())}, coef.data(), product.data());
-      for (size_t k = 0; k < live.size(); ++k) {
-        double& h = h_[s.offset + live[k]];
-        h = scale * h + s.sign * (product[k] + terms_.bias * total);
-      }
-    }
+    typename Base::Expansion e;
+    for (const auto& [v, change] : changes) e.add(Index(this->row(v)), change * this->sign(v));
+    std::vector<Index> live;
+    for (int64_t v = 0; v < size_; ++v)
+      if (h_[v] < std::numeric_limits<double>::infinity()) live.push_back(Index(v));
+    const std::vector<double> sums = this->products(live, e, false);
+    for (size_t k = 0; k < live.size(); ++k) h_[live[k]] = scale * h_[live[k]] + sums[k];
     for (const auto& [v, change] : changes) h_[v] += change * this->ridge(v);
+    fresh_ = scale == 0;
+  }
+
+  void certify_all() {
+    this->evaluate(this->all_variables(), true, h_);
+    begin_afresh();
+  }
+
+  void begin_afresh() {
+    fresh_ = true;
+    this->set_value();
+    this->forget_progress();
+    scan_all();
+  }
+
+  std::vector<Index> left_out() const {
+    std::vector<Index> out;
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(h_[v] < std::numeric_limits<double>::infinity())) out.push_back(Index(v));
+    return out;
+  }
+
+  // Bounds on the rounding of every h_ that was summed in V.
+  std::vector<double> errors() {
+    const typename Base::Expansion e = this->expansion();
+    std::vector<Index> rows;
+    for (int64_t v = 0; v < size_; ++v) rows.push_back(Index(this->row(v)));
+    std::vector<double> error(rows.size());
+    gram_->product_error({rows.data(), 0, int64_t(rows.size())}, {e.rows.data(), 0, int64_t(e.rows.size())},
+                         e.coef.data(), error.data());
+    return error;
   }
 
   // The same by cached columns, two at a time.
@@ -212,6 +203,7 @@ class FullState final : public State<V> {
       const auto [i, add] = changes[k];
       const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
       const Move m{Kind::corrective, k == 0 ? scale : 1.0, i, add, j, -minus_sub, false};
+      fresh_ = false;
       for_each_chunk(m, [](size_t) {});
     }
   }
@@ -250,7 +242,9 @@ class FullState final : public State<V> {
 
   int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
 
+  std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<double> h_;
+  bool fresh_ = false;  // whether h was summed afresh, not in increments
   std::vector<Chunk> chunks_;
   std::vector<Extremes> extremes_;
 };

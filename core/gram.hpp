@@ -68,6 +68,10 @@ class Gram {
     source_->exact_product(rows, columns, coef, out, threads_for(rows.count * columns.count));
   }
 
+  void product_error(Selection rows, Selection columns, const double* coef, double* bound) const {
+    source_->product_error(rows, columns, coef, bound);
+  }
+
   int64_t evaluations() const { return evaluations_; }
   const Cache<V>& cache() const { return cache_; }
   std::mutex& mutex() { return mutex_; }

@@ -352,41 +352,45 @@ Extremes scan(const double* h, const double* half_linear, const double* weights,
   return result;
 }
 
-Lowest lowest(const double* scores, int64_t count) {
-  constexpr int lanes = kLanes<double>;
-  Vec<double> best = splat<double>(__builtin_inf());
-  Int<double> best_at = {}, at;
+// Scores change by two rows of Q; the smallest of the new ones is found on the way.
+template <class V>
+Lowest update_scores(const ScoreUpdate<V>& u, V* score, int64_t count) {
+  constexpr int lanes = kLanes<V>;
+  Vec<V> best = splat<V>(V(__builtin_inf()));
+  Int<V> best_at = {}, at;
   for (int l = 0; l < lanes; ++l) at[l] = l;
   int64_t k = 0;
   for (; k + lanes <= count; k += lanes, at += lanes) {
-    const Vec<double> score = load<double>(scores + k);
-    best_at = score < best ? at : best_at;
-    best = smaller<double>(score, best);
+    const Vec<V> next = load<V>(score + k) * u.scale + load<V>(u.row_i + k) * u.add - load<V>(u.row_j + k) * u.sub;
+    store<V>(score + k, next);
+    best_at = next < best ? at : best_at;
+    best = smaller<V>(next, best);
   }
   Lowest result{__builtin_inf(), 0};
   for (int l = 0; l < lanes; ++l)
     if (best[l] < result.score || (best[l] == result.score && best_at[l] < result.place))
-      result = {best[l], best_at[l]};
-  for (; k < count; ++k)
-    if (scores[k] < result.score) result = {scores[k], k};
+      result = {double(best[l]), best_at[l]};
+  for (; k < count; ++k) {
+    score[k] = score[k] * u.scale + u.row_i[k] * u.add - u.row_j[k] * u.sub;
+    if (score[k] < result.score) result = {double(score[k]), k};
+  }
   return result;
 }
 
 // Gains are fractions rise^2 / curvature; they are compared by cross-multiplication, which is cheaper than dividing.
 template <class V>
 int64_t best_swap(const SwapCandidates<V>& c) {
-  constexpr int lanes = kLanes<double>;
-  const double least = 1e-300;  // a curvature of zero is as good as it gets
-  Vec<double> best_rise = {}, best_curvature = splat<double>(1.0);
-  Int<double> best_at = Int<double>{} - 1, at;
+  constexpr int lanes = kLanes<V>;
+  const V least = V(1e-30);  // a curvature of zero is as good as it gets
+  Vec<V> best_rise = {}, best_curvature = splat<V>(V(1));
+  Int<V> best_at = Int<V>{} - 1, at;
   for (int l = 0; l < lanes; ++l) at[l] = l;
   int64_t k = 0;
   for (; k + lanes <= c.count; k += lanes, at += lanes) {
-    const Vec<double> rise = load<double>(c.score + k) - c.score_i, square = rise * rise;
-    const Vec<double> curvature = larger<double>(
-        load<double>(c.diagonal + k) + c.diagonal_i - 2.0 * load<double>(c.row_i + k), splat<double>(least));
-    const Int<double> better =
-        (load<double>(c.weights + k) > 0) & (rise > 0) & (square * best_curvature > best_rise * curvature);
+    const Vec<V> rise = (load<V>(c.score + k) - c.score_i) * load<V>(c.active + k), square = rise * rise;
+    const Vec<V> row = load<V>(c.row_i + k);
+    const Vec<V> curvature = larger<V>(load<V>(c.diagonal + k) + c.diagonal_i - row - row, splat<V>(least));
+    const Int<V> better = (rise > 0) & (square * best_curvature > best_rise * curvature);
     best_rise = better ? square : best_rise;
     best_curvature = better ? curvature : best_curvature;
     best_at = better ? at : best_at;
@@ -399,10 +403,11 @@ int64_t best_swap(const SwapCandidates<V>& c) {
       top_rise = rise, top_curvature = curvature, place = v;
   };
   for (int l = 0; l < lanes; ++l)
-    if (best_at[l] >= 0) see(best_rise[l], best_curvature[l], best_at[l]);
+    if (best_at[l] >= 0) see(double(best_rise[l]), double(best_curvature[l]), best_at[l]);
   for (; k < c.count; ++k) {
-    const double rise = c.score[k] - c.score_i, curvature = c.diagonal[k] + c.diagonal_i - 2.0 * double(c.row_i[k]);
-    if (c.weights[k] > 0 && rise > 0) see(rise * rise, curvature > least ? curvature : least, k);
+    const V rise = (c.score[k] - c.score_i) * c.active[k];
+    const V curvature = c.diagonal[k] + c.diagonal_i - c.row_i[k] - c.row_i[k];
+    if (rise > 0) see(double(rise) * double(rise), curvature > least ? curvature : least, k);
   }
   return place;
 }
@@ -415,13 +420,18 @@ void exponential_of(V* values, int64_t count) {
 template <class T, class V>
 constexpr HotKernels<T, V> kKernels{kStripWidth<V>, line<T, V>, block_values<T, V>, product<T, V>};
 template <class V>
-constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>};
+constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>, update_scores<V>};
 
 }  // namespace
 
 const HotTables& tables() {
-  static constexpr HotTables kTables{kKernels<float, float>, kKernels<float, double>, kKernels<double, double>,
-                                     kUpdates<float>,        kUpdates<double>,        {lowest, scan}};
+  static constexpr HotTables kTables{kKernels<float, float>,
+                                     kKernels<float, double>,
+                                     kKernels<double, float>,
+                                     kKernels<double, double>,
+                                     kUpdates<float>,
+                                     kUpdates<double>,
+                                     {scan}};
   return kTables;
 }
 

@@ -2,7 +2,7 @@
 //
 // hot.cpp is compiled once per instruction set; `hot<T, V>()` returns the table of the best one this machine
 // has (or the one chosen by SWAPSVM_SIMD / select_simd). T is the type of the stored data, V that of the
-// arithmetic: (float, float), (double, double) for speed, (float, double) for certificates.
+// arithmetic: (float, float) and (double, float) for speed, (float, double) and (double, double) for certificates.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +62,25 @@ struct HotKernels {
 // The active variables of a small dense problem, seen from the vertex i that is to get weight.
 template <class V>
 struct SwapCandidates {
-  const V* row_i;          // Q_ij
-  const double* diagonal;  // Q_jj
-  const double* score;     // of all variables
-  const double* weights;
-  double diagonal_i, score_i;
+  const V* row_i;     // Q_ij
+  const V* diagonal;  // Q_jj
+  const V* score;
+  const V* active;  // 1 where the weight is positive, else 0
+  V diagonal_i, score_i;
   int64_t count;
+};
+
+// score <- scale score + add row_i - sub row_j
+template <class V>
+struct ScoreUpdate {
+  V scale, add, sub;
+  const V* row_i;
+  const V* row_j;
+};
+
+struct Lowest {
+  double score;
+  int64_t place;
 };
 
 template <class V>
@@ -76,16 +89,11 @@ struct HotUpdates {
   void (*exponential)(V* values, int64_t count);
   // argmax over active j with score_j > score_i of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj), or -1
   int64_t (*best_swap)(const SwapCandidates<V>&);
-};
-
-struct Lowest {
-  double score;
-  int64_t place;
+  // updates the scores and returns the smallest and its first place, in one pass
+  Lowest (*update_scores)(const ScoreUpdate<V>&, V* score, int64_t count);
 };
 
 struct HotScan {
-  // smallest number and its first place
-  Lowest (*lowest)(const double* scores, int64_t count);
   // score = h - half_linear (which may be null); active where weight > 0
   Extremes (*scan)(const double* h, const double* half_linear, const double* weights, int64_t count);
 };
@@ -93,6 +101,7 @@ struct HotScan {
 struct HotTables {
   HotKernels<float, float> float_float;
   HotKernels<float, double> float_double;
+  HotKernels<double, float> double_float;
   HotKernels<double, double> double_double;
   HotUpdates<float> float_updates;
   HotUpdates<double> double_updates;

@@ -44,7 +44,7 @@ class SampledState final : public State<V> {
 
   void certify() override {
     this->normalize_weights();
-    this->exact_gradient(h_);
+    this->evaluate(this->all_variables(), true, h_);
     this->set_value();
     this->forget_progress();
     candidates_.resize(size_);
@@ -80,7 +80,7 @@ class SampledState final : public State<V> {
 
  private:
   void settle_on_active() {
-    evaluate(active_);
+    this->evaluate(active_, false, h_);
     this->set_value();
     look();
   }
@@ -101,26 +101,7 @@ class SampledState final : public State<V> {
       const Index v = Index(next() % uint64_t(size_));
       if (!(weights_[v] > 0)) candidates_.push_back(v);
     }
-    evaluate(candidates_);
-  }
-
-  // h_v = s_v (sum_u s_u a_u k(x_v, x_u) + bias sum_u s_u a_u) + ridge_v a_v at the listed variables
-  void evaluate(const std::vector<Index>& variables) {
-    std::vector<Index> columns, rows;
-    std::vector<double> coef, product(variables.size());
-    double total = 0;
-    for (const Index u : active_) {
-      columns.push_back(Index(this->row(u)));
-      coef.push_back(weights_[u] * this->sign(u));
-      total += coef.back();
-    }
-    for (const Index v : variables) rows.push_back(Index(this->row(v)));
-    gram_->product({rows.data(), 0, int64_t(rows.size())}, {columns.data(), 0, int64_t(columns.size())}, coef.data(),
-                   product.data());
-    for (size_t k = 0; k < variables.size(); ++k) {
-      const Index v = variables[k];
-      h_[v] = this->sign(v) * (product[k] + terms_.bias * total) + this->ridge(v) * weights_[v];
-    }
+    this->evaluate(candidates_, false, h_);
   }
 
   void choose_vertices() {

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "gram.hpp"
@@ -275,36 +276,66 @@ class State {
     if (m.sub != 0) set_weight(m.j, m.drop ? 0.0 : weights_[m.j] - m.sub);
   }
 
-  void normalize_weights() {
+  // Returns what the weights were divided by.
+  double normalize_weights() {
     double total = 0;
     for (const Index v : active_) total += weights_[v];
     if (!(total > 0) || !std::isfinite(total))
       throw std::invalid_argument("weights must be finite with a positive sum");
     for (const Index v : active_) weights_[v] /= total;
+    return total;
   }
 
-  // Exact h of the variables of every group in use: h_u = s_u (sum_v s_v a_v k(x_u, x_v) + bias sum_v s_v a_v) + ridge.
-  void exact_gradient(std::vector<double>& h) {
-    std::vector<Index> columns;
-    std::vector<double> coef;
+  // sum_v d_v Q_:v without the ridge, for changes d of some weights.
+  struct Expansion {
+    std::vector<Index> rows;
+    std::vector<double> coef;  // signed
     double total = 0;
-    for (const Index v : active_) {
-      columns.push_back(Index(row(v)));
-      coef.push_back(weights_[v] * sign(v));
-      total += coef.back();
+
+    void add(Index row, double c) {
+      rows.push_back(row);
+      coef.push_back(c);
+      total += c;
     }
-    h.resize(size_);
-    std::vector<std::vector<double>> products(gram_->groups());
-    for (const Segment& s : segments_) {
-      auto& product = products[s.group];
-      if (product.empty() && s.count > 0) {
-        product.resize(s.count);
-        gram_->exact_product(gram_->group(s.group), {columns.data(), 0, int64_t(columns.size())}, coef.data(),
-                             product.data());
-      }
-      for (int64_t k = 0; k < s.count; ++k) h[s.offset + k] = s.sign * (product[k] + terms_.bias * total);
+  };
+
+  Expansion expansion() const {
+    Expansion e;
+    for (const Index v : active_) e.add(Index(row(v)), weights_[v] * sign(v));
+    return e;
+  }
+
+  // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
+  std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
+    std::vector<Index> rows, distinct;
+    for (const Index v : variables) rows.push_back(Index(row(v)));
+    distinct = rows;  // two variables may stand for one row, with different signs
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    const Selection left{distinct.data(), 0, int64_t(distinct.size())}, right{e.rows.data(), 0, int64_t(e.rows.size())};
+    std::vector<double> of_row(distinct.size()), out(variables.size());
+    if (exact)
+      gram_->exact_product(left, right, e.coef.data(), of_row.data());
+    else
+      gram_->product(left, right, e.coef.data(), of_row.data());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const size_t at = size_t(std::lower_bound(distinct.begin(), distinct.end(), rows[k]) - distinct.begin());
+      out[k] = sign(variables[k]) * (of_row[at] + terms_.bias * e.total);
     }
-    for (const Index v : active_) h[v] += ridge(v) * weights_[v];
+    return out;
+  }
+
+  // h of the listed variables afresh.
+  void evaluate(const std::vector<Index>& variables, bool exact, std::vector<double>& h) {
+    const std::vector<double> sums = products(variables, expansion(), exact);
+    for (size_t k = 0; k < variables.size(); ++k)
+      h[variables[k]] = sums[k] + ridge(variables[k]) * weights_[variables[k]];
+  }
+
+  std::vector<Index> all_variables() const {
+    std::vector<Index> all(static_cast<size_t>(size_));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
   }
 
   // a'h and a'c/2 afresh: after h was set, and now and then because the closed form drifts from it.

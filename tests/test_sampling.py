@@ -58,7 +58,7 @@ def test_a_violator_outside_of_the_samples_reopens_the_run():
     y = np.arange(3000) % 2
     y[0] = 1
     X[0] = [-3.0, -3.0]
-    model = SVC(C=10, gamma=0.2, sampling=2, start_size=4, tol=1e-2, random_state=1).fit(X, y)
+    model = SVC(C=10, gamma=0.2, solver="swap2", sampling=2, start_size=4, tol=1e-2, random_state=1).fit(X, y)
     assert 0 in model.support_
     assert model.relative_gap_ <= 1e-2
 
@@ -66,7 +66,7 @@ def test_a_violator_outside_of_the_samples_reopens_the_run():
 def test_a_gap_beyond_double_precision_ends_the_run():
     X, y = make_classification(300, 5, random_state=0)
     with pytest.warns(ConvergenceWarning, match="precision"):
-        model = SVC(sampling=59, tol=0).fit(X, y)
+        model = SVC(solver="swap2", sampling=59, tol=0).fit(X, y)
     assert model.relative_gap_ < 1e-9
 
 

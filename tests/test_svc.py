@@ -134,10 +134,11 @@ def test_precomputed_with_three_classes():
     np.testing.assert_allclose(SVC(kernel="precomputed", tol=1e-8).fit(K, y).decision_function(K), expected, atol=1e-6)
 
 
-def test_threads_do_not_change_a_bit():
+@pytest.mark.parametrize(("solver", "moves"), [("swap2", 1500), ("block", 6)])
+def test_threads_do_not_change_a_bit(solver, moves):
     X, y = make_classification(6000, 10, flip_y=0.2, random_state=1)
     for storage in (X.astype(np.float32), sp.csr_array(X)):
-        fits = [SVC(C=2, n_jobs=n, max_iter=1500, tol=0, random_state=3) for n in (1, 2)]
+        fits = [SVC(C=2, solver=solver, n_jobs=n, max_iter=moves, tol=1e-4, random_state=3) for n in (1, 2)]
         with pytest.warns(ConvergenceWarning):
             one, two = (model.fit(storage, y) for model in fits)
         np.testing.assert_array_equal(one.support_, two.support_)
@@ -148,7 +149,7 @@ def test_threads_do_not_change_a_bit():
 
 def test_same_random_state_same_model(binary):
     X, y = binary
-    a, b, c = (SVC(random_state=s, sampling=30).fit(X, y).dual_coef_.sum() for s in (5, 5, 6))
+    a, b, c = (SVC(solver="swap2", random_state=s, sampling=30).fit(X, y).dual_coef_.sum() for s in (5, 5, 6))
     assert a == b != c
 
 
@@ -182,9 +183,10 @@ def test_clone_and_pickle_keep_the_model(binary):
 
 def test_warm_start_continues_with_the_same_cache(binary):
     X, y = binary
-    model = SVC(C=1, warm_start=True, gamma=0.1, tol=1e-4).fit(X, y)
+    options = {"solver": "swap2", "gamma": 0.1, "tol": 1e-4}
+    model = SVC(C=1, warm_start=True, **options).fit(X, y)
     misses = model.cache_counts_["misses"]
-    cold = SVC(C=2, gamma=0.1, tol=1e-4).fit(X, y)
+    cold = SVC(C=2, **options).fit(X, y)
     model.set_params(C=2).fit(X, y)
     assert model.n_iter_[0] < cold.n_iter_[0]
     assert model.cache_counts_["misses"] - misses < 0.2 * cold.cache_counts_["misses"]
@@ -252,8 +254,8 @@ def test_linear_coefficients_reproduce_the_decision(digits):
 def test_limits_stop_with_a_warning_and_a_certified_model(binary):
     X, y = binary
     with pytest.warns(ConvergenceWarning, match=r"'max_iter' at a relative gap of .* raise max_iter"):
-        model = SVC(C=100, max_iter=50, tol=1e-9).fit(X, y)
-    assert model.stop_reason_ == "max_iter" and model.n_iter_[0] == 50 and model.fit_status_ == 1
+        model = SVC(C=100, max_iter=2, tol=1e-9).fit(X, y)
+    assert model.stop_reason_ == "max_iter" and model.n_iter_[0] == 2 and model.fit_status_ == 1
     assert model.relative_gap_ > 1e-9
     X, y = make_classification(20_000, 20, flip_y=0.3, random_state=0)
     began = time.perf_counter()

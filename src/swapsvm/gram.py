@@ -46,13 +46,13 @@ def _as_float(values: Any) -> np.ndarray:
 
 
 def automatic_cache_bytes(rows: int, itemsize: int) -> int:
-    """All values if they fit into a quarter of the free memory and into 1 GiB, else that much."""
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """All values if they fit into a quarter of the memory and into 1 GiB, else that much."""
+    try:  # all memory, not what is free: a result may not depend on what else the machine does
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        free = LARGEST_AUTOMATIC_CACHE
+        memory = 4 * LARGEST_AUTOMATIC_CACHE
     everything = rows * (rows * itemsize + 256)
-    return int(min(everything, free // 4, LARGEST_AUTOMATIC_CACHE))
+    return int(min(everything, memory // 4, LARGEST_AUTOMATIC_CACHE))
 
 
 class Gram:
@@ -63,15 +63,15 @@ class Gram:
     kernel : Kernel
         With ``Precomputed``, X is the Gram matrix.
     X : array or CSR matrix of float32 or float64
-        Kept by reference. Kernel values have its type.
+        Kept by reference.
     groups : sequence of index arrays, optional
         A partition of (some of) the rows; a cached line covers one group. By default one group of all rows.
     cache_size : float, optional
-        In megabytes. By default all values if they fit into a quarter of the free memory and 1 GiB, else that much.
+        In megabytes. By default all values if they fit into a quarter of the memory and 1 GiB, else that much.
     n_threads : int, optional
         By default all that OpenMP grants.
-    double : bool
-        Compute in double even if X is float32.
+    dtype : numpy dtype, optional
+        Of the kernel values; by default that of X. Certificates are computed in double in any case.
     checked : bool
         Whether to check that a precomputed matrix is symmetric.
     """
@@ -84,13 +84,13 @@ class Gram:
         groups: Sequence[Any] | None = None,
         cache_size: float | None = None,
         n_threads: int | None = None,
-        double: bool = False,
+        dtype: Any = None,
         checked: bool = True,
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
-        self.single = not double and X.dtype == np.float32
+        self.single = np.dtype(X.dtype if dtype is None else dtype) == np.float32
         self.dtype = np.dtype(np.float32 if self.single else np.float64)
         self._checked = checked
         self._options: dict[str, Any] = {"groups": groups, "cache_size": cache_size, "n_threads": n_threads}
@@ -119,7 +119,13 @@ class Gram:
 
     def in_double(self) -> Gram:
         """The same Gram with kernel values computed in double; its cache starts empty."""
-        return Gram(self.kernel, self.X, double=True, **self._options)
+        return Gram(self.kernel, self.X, dtype=np.float64, **self._options)
+
+    def share(self, count: int) -> Gram:
+        """A Gram over the same rows for one of ``count`` threads, with its part of the budget."""
+        megabytes = self.cache_counts["budget"] / count / 2**20
+        options = {**self._options, "cache_size": megabytes, "n_threads": 1}
+        return Gram(self.kernel, self.X, dtype=self.dtype, checked=False, **options)
 
     @property
     def size(self) -> int:

@@ -121,6 +121,9 @@ class State(ABC):
     def shrink(self) -> None:  # noqa: B027 - a state may have nothing to leave out
         """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""
 
+    def watch(self, variables: np.ndarray) -> None:  # noqa: B027 - the same
+        """Look only at these variables and the active ones until the next certificate, if that saves anything."""
+
     @property
     def patience(self) -> int:
         """How many certificates in a row may fail to halve the gap before the run is at the end of its arithmetic."""
@@ -486,10 +489,19 @@ class KernelState(State):
     def shrink(self) -> None:
         self.core.shrink()
 
-    def plan_block(self, size: int, accuracy: float, kept: np.ndarray) -> tuple[Correction, np.ndarray]:
-        """SWAP-2o inside a block of vertices, without moving yet; and what the next block should keep of it."""
-        variables, weights, scale, kept = self.core.plan_block(size, accuracy, kept)
-        return Correction(variables, weights, scale, fused=True), kept
+    def watch(self, variables: np.ndarray) -> None:
+        """Until the next certificate, look only at these variables and the active ones."""
+        self.core.watch(np.asarray(variables, np.int32))
+
+    def extreme(self, size: int) -> np.ndarray:
+        """So many variables: the best toward vertices and the worst active ones."""
+        return np.asarray(self.core.extreme(size))
+
+    def solve_on(self, variables: np.ndarray, block: int, blocks: int, accuracy: float) -> Correction:
+        """Weights that solve the problem on these variables to a part of their gap or value, by blocks of swaps."""
+        capacity = min(self.largest_face, self.size)
+        found = self.core.solve_on(np.asarray(variables, np.int32), int(capacity), block, blocks, accuracy)
+        return Correction(*found, fused=True)
 
     def refined(self) -> State | None:
         if not self.problem.gram.refinable:

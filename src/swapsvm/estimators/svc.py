@@ -15,15 +15,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..gram import Gram
-from ..kernels import KERNELS, Kernel, make_kernel, resolve_gamma
+from ..kernels import KERNELS, Function, Kernel, Precomputed, make_kernel, resolve_gamma
 from ..problems import L2SVC, Expansion
 from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
 from ..state import open_state
 from ..stopping import Seconds, make_stop
 from ..trace import RECORD
+from .pairs import Cancelled, Pair, fit_pairs, workers_for
 from .prediction import kernel_decisions, linear_coefficients, one_versus_rest
 
+LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
+LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 
@@ -49,10 +52,10 @@ class SVC(ClassifierMixin, BaseEstimator):
         squared distance of the rows) (1 / mean for "poly"), ``"cvm"`` is 2 / mean on a sample.
     coef0 : float, default=0.0
         Of the polynomial and the sigmoid kernel.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="swap2"
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
         Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, Core
-        Vector Machine (constant kernel diagonal only), and blocks of swaps, which take many vertices at a time: the
-        choice above some ten thousand rows. All solve the same problem to the same gap.
+        Vector Machine (constant kernel diagonal only), and blocks of swaps, which move many vertices at a time. All
+        solve the same problem to the same gap; blocks are the fastest by far.
     tol : float, default=1e-2
         Relative duality gap at which to stop. Test accuracy is converged well before (see benchmarks/tolerance.py).
     eps : float, default=0.0
@@ -65,9 +68,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         A run starts from the solution on so many random rows.
     sampling : int, default=None
         If given, each iteration looks for the ascent vertex among so many random rows ([SWAP14]: 59) and its cost does
-        not depend on the number of rows; a full pass certifies the end.
+        not depend on the number of rows; a full pass certifies the end. Not with ``solver="block"``.
     cache_size : float, default=None
-        Megabytes for kernel values. By default up to a quarter of the free memory and 1 GiB.
+        Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.
     class_weight : dict or "balanced", default=None
         Multiplies the sample weights of each class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -118,7 +121,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
-        solver: str = "swap2",
+        solver: str = "block",
         tol: float = 1e-2,
         eps: float = 0.0,
         max_iter: int = -1,
@@ -201,7 +204,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
         gram, started = self._warm(kernel, X, groups)
         results, expansions = self._fit_pairs(gram, groups, present, weights, started)
-        self._set_attributes(X, kernel, gram, groups, results, expansions)
+        self._set_attributes(X, kernel, groups, results, expansions)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._present = present
@@ -249,33 +252,45 @@ class SVC(ClassifierMixin, BaseEstimator):
         groups: list[np.ndarray],
         present: list[int],
         weights: np.ndarray,
-        started: dict[tuple[int, int], np.ndarray],
-    ) -> tuple[dict[tuple[int, int], Result], dict[tuple[int, int], Expansion]]:
+        started: dict[Pair, np.ndarray],
+    ) -> tuple[dict[Pair, Result], dict[Pair, Expansion]]:
         random = check_random_state(self.random_state)
         row_weights = weights if (weights != 1).any() else None
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
         end = None if self.max_time is None else time.perf_counter() + self.max_time  # the pairs share the seconds
-        results, expansions = {}, {}
-        for pair in combinations(present, 2):
-            rng = np.random.default_rng(random.randint(2**31))
+        pairs = list(combinations(present, 2))
+        seeds = {pair: random.randint(2**31) for pair in pairs}
+
+        def fit(gram: Gram, pair: Pair, cancelled: Cancelled) -> tuple[Result, Expansion]:
+            rng = np.random.default_rng(seeds[pair])
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             problem = L2SVC.of(gram, positive, negative, self.C, row_weights)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
             left = stop if end is None else stop | Seconds(max(end - time.perf_counter(), 1e-9))
-            run = Run(state, make_solver(self.solver), left)
+            run = Run(state, make_solver(self.solver), left | cancelled)
             run.begin(started.get(pair), self.start_size, rng)
-            results[pair] = run.finish(exact_below=SMALL)
-            expansions[pair] = problem.model(results[pair].weights, results[pair].value)
-        return results, expansions
+            result = run.finish(exact_below=SMALL)
+            return result, problem.model(result.weights, result.value)
+
+        workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
+        found, self.cache_counts_ = fit_pairs(gram, pairs, workers, fit)
+        return {pair: found[pair][0] for pair in pairs}, {pair: found[pair][1] for pair in pairs}
+
+    def _threads(self) -> int | None:
+        return None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
+
+    def _value_type(self, kernel: Kernel, X: Any) -> Any:
+        """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""
+        single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
+        return np.float32 if single and not isinstance(kernel, Precomputed | Function) else X.dtype
 
     def _set_attributes(
         self,
         X: Any,
         kernel: Kernel,
-        gram: Gram,
         groups: list[np.ndarray],
-        results: dict[tuple[int, int], Result],
-        expansions: dict[tuple[int, int], Expansion],
+        results: dict[Pair, Result],
+        expansions: dict[Pair, Expansion],
     ) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
         used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
@@ -300,9 +315,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         self._fitted_kernel = kernel
         if "gamma" in kernel.parameter_names():
             self.gamma_ = kernel.gamma  # type: ignore[attr-defined]
-        self._set_certificate(gram, results)
+        self._set_certificate(results)
 
-    def _set_certificate(self, gram: Gram, results: dict[tuple[int, int], Result]) -> None:
+    def _set_certificate(self, results: dict[Pair, Result]) -> None:
         ordered = list(results.values())
         self.results_ = ordered
         self.n_iter_ = np.array([r.iterations for r in ordered], dtype=np.int64)
@@ -312,13 +327,11 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
         self.trace_ = _joined_traces(ordered)
         self.n_evaluations_ = sum(r.evaluations for r in ordered)
-        self.cache_counts_ = gram.cache_counts
 
     # ---- warm start -------------------------------------------------------------------------------------------
 
-    def _warm(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> tuple[Gram, dict[tuple[int, int], np.ndarray]]:
+    def _warm(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> tuple[Gram, dict[Pair, np.ndarray]]:
         """The Gram and the weights of the last fit as far as they fit this one, else new ones."""
-        threads = None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
         kept = getattr(self, "_kept", None) if self.warm_start else None
         same_rows = (
             kept is not None
@@ -326,18 +339,24 @@ class SVC(ClassifierMixin, BaseEstimator):
             and all(np.array_equal(a, b) for a, b in zip(kept["groups"], groups, strict=True))
         )
         started = kept["weights"] if kept is not None and same_rows else {}
-        same_settings = kept is not None and kept["settings"] == (kernel, self.cache_size, self.n_jobs)
+        same_settings = kept is not None and kept["settings"] == (
+            kernel,
+            self._value_type(kernel, X),
+            self.cache_size,
+            self.n_jobs,
+        )
         # Neither these rows nor those that the Gram refers to may have changed since.
         if kept and same_rows and same_settings and kept["rows"] == joblib.hash(X) == joblib.hash(kept["gram"].X):
             return kept["gram"], started
-        return Gram(kernel, X, groups=groups, cache_size=self.cache_size, n_threads=threads), started
+        options: dict[str, Any] = {"cache_size": self.cache_size, "n_threads": self._threads()}
+        return Gram(kernel, X, groups=groups, dtype=self._value_type(kernel, X), **options), started
 
-    def _keep(self, X: Any, gram: Gram, groups: list[np.ndarray], results: dict[tuple[int, int], Result]) -> None:
+    def _keep(self, X: Any, gram: Gram, groups: list[np.ndarray], results: dict[Pair, Result]) -> None:
         if not self.warm_start:
             self.__dict__.pop("_kept", None)
             return
         weights = {pair: result.weights for pair, result in results.items()}
-        settings = (gram.kernel, self.cache_size, self.n_jobs)
+        settings = (gram.kernel, self._value_type(gram.kernel, X), self.cache_size, self.n_jobs)
         rows = joblib.hash(X)
         self._kept = {"gram": gram, "rows": rows, "settings": settings, "groups": groups, "weights": weights}
 

@@ -1,0 +1,225 @@
+// The middle level of the block engine: some thousand variables, their kernel values in memory, solved by blocks.
+//
+// Variables stand in slots. A variable that leaves frees its slot for one that enters, and the kernel values between
+// those that stay are never computed or copied again: only rows and columns of newcomers are written.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "block.hpp"
+#include "gram.hpp"
+
+namespace swapsvm {
+
+// What a working set knows of a variable of the problem.
+struct Member {
+  Index variable = -1, row = 0;
+  double sign = 1, diagonal = 0, ridge = 0, half_linear = 0, weight = 0, score = 0;
+};
+
+struct BlockOptions {
+  int64_t block;    // vertices of a block
+  int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
+  double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
+};
+
+template <class V>
+class WorkingSet {
+ public:
+  WorkingSet(int64_t variables, int64_t capacity, double bias)
+      : capacity_(std::min(variables, capacity)), bias_(bias), slot_of_(size_t(variables), -1) {
+    stride_ = (capacity_ + 15) / 16 * 16 + 16;          // not a power of two: rows would share few cache sets
+    values_.reset(new V[size_t(capacity_ * stride_)]);  // touched, and so in memory, only as far as it is used
+  }
+
+  int64_t capacity() const { return capacity_; }
+
+  // These members, no more than the capacity. Weights and scores are taken over as they are now.
+  void assign(Gram<V>& gram, const std::vector<Member>& members) {
+    std::vector<char> stays(slots_.size(), 0);
+    for (const Member& m : members)
+      if (slot_of_[m.variable] >= 0) stays[slot_of_[m.variable]] = 1;
+    std::vector<Index> freed, entered;
+    for (size_t s = 0; s < slots_.size(); ++s)
+      if (!stays[s]) {
+        if (slots_[s].variable >= 0) slot_of_[slots_[s].variable] = -1;
+        slots_[s].variable = -1, slots_[s].weight = 0;
+        slots_[s].score = std::numeric_limits<double>::infinity();
+        freed.push_back(Index(s));
+      }
+    size_t next = 0;
+    for (const Member& m : members) {
+      Index& slot = slot_of_[m.variable];
+      if (slot < 0) {
+        slot = next < freed.size() ? freed[next++] : Index(slots_.size());
+        if (size_t(slot) == slots_.size()) slots_.emplace_back();
+        entered.push_back(slot);
+      }
+      slots_[slot] = m;
+    }
+    fill(gram, entered);
+  }
+
+  // Raises the value by moves among the members until their own gap is a part of what it was, or of the value. The
+  // weights of all other variables are multiplied by the scale that comes back with the new weights.
+  Correction solve(double quadratic, double half_linear_value, const BlockOptions& options, int threads) {
+    quadratic_ = quadratic, half_linear_value_ = half_linear_value, scale_ = 1;
+    const double first = gap();
+    std::vector<Index> kept;
+    for (int64_t b = 0; b < options.blocks; ++b) {
+      if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
+      if (!solve_block(kept, options, threads)) break;
+    }
+    Correction c;
+    for (const Member& m : slots_)
+      if (m.variable >= 0) c.variables.push_back(m.variable), c.weights.push_back(m.weight);
+    c.scale = scale_;
+    return c;
+  }
+
+ private:
+  static constexpr int64_t kNewcomers = 256;  // whose kernel values are computed together
+  static constexpr int64_t kMirrored = 16;    // rows that are served together: one cache line of a newcomer's row
+  static constexpr int64_t kColumns = 2048;
+
+  int64_t count() const { return int64_t(slots_.size()); }
+  V* row(int64_t slot) { return values_.get() + slot * stride_; }
+
+  double gap() const {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const Member& m : slots_) lowest = std::min(lowest, m.score);
+    return 2 * (quadratic_ - half_linear_value_ - lowest);
+  }
+
+  // Kernel values of newcomers against all slots: their columns, and by symmetry their rows.
+  void fill(Gram<V>& gram, const std::vector<Index>& entered) {
+    const int64_t n = count(), all = int64_t(entered.size());
+    std::vector<Index> rows, some;
+    for (const Member& m : slots_) rows.push_back(m.row);
+    for (const Index s : entered) some.push_back(rows[s]);
+    for (int64_t first = 0; first < all; first += kNewcomers) {
+      const int64_t width = std::min(kNewcomers, all - first);
+      const Index* slots = &entered[first];
+      std::vector<char> is_new(size_t(n), 0);  // its row is written as a row: two threads may not both do it
+      for (int64_t k = 0; k < width; ++k) is_new[size_t(slots[k])] = 1;
+      fresh_.resize(size_t(n * width));
+      gram.block({rows.data(), 0, n}, {some.data() + first, 0, width}, fresh_.data());
+      parallel_chunks(n, kMirrored, n * width < 65536 ? 1 : gram.threads(), [&](int64_t begin, int64_t length) {
+        for (int64_t t = begin; t < begin + length; ++t)
+          for (int64_t k = 0; k < width; ++k) row(t)[slots[k]] = fresh_[t * width + k];
+        for (int64_t k = 0; k < width; ++k)
+          for (int64_t t = begin; t < begin + length; ++t)
+            if (!is_new[size_t(t)]) row(slots[k])[t] = fresh_[t * width + k];
+      });
+    }
+  }
+
+  bool solve_block(std::vector<Index>& kept, const BlockOptions& options, int threads) {
+    auto block = choose_block(
+        count(), [this](int64_t s) { return slots_[s].score; }, [this](int64_t s) { return slots_[s].weight > 0; },
+        options.block, kept);
+    kept.assign(block.begin() + int64_t(kept.size()), block.end());
+    if (int64_t(kept.size()) > options.block / 2) kept.resize(size_t(options.block / 2));
+    std::sort(block.begin(), block.end());  // rows of the matrix are then read in order
+    set_inner(block, threads);
+    const bool moved = inner_.run(options.accuracy, 20 * int64_t(block.size())) > 0;
+    if (moved) apply(block, threads);
+    return moved;
+  }
+
+  void set_inner(const std::vector<Index>& block, int threads) {
+    const size_t n = block.size();
+    double largest = 0;
+    for (const Index s : block) largest = std::max(largest, std::abs(slots_[s].score));
+    inner_.reset(n, largest, quadratic_, half_linear_value_);
+    std::vector<V> signs(n);
+    for (size_t k = 0; k < n; ++k) {
+      const Member& m = slots_[block[k]];
+      inner_.set(k, m.diagonal, m.score, m.half_linear, m.weight);
+      signs[k] = V(m.sign);
+    }
+    // Half of the matrix, because memory is what this waits for; i and n - 1 - i together make work of equal size.
+    parallel_chunks(int64_t(n + 1) / 2, 16, n < 512 ? 1 : threads, [&](int64_t begin, int64_t count) {
+      for (int64_t k = begin; k < begin + count; ++k) {
+        copy_row(block, signs, size_t(k));
+        copy_row(block, signs, n - 1 - size_t(k));
+      }
+    });
+    inner_.mirror();
+  }
+
+  void copy_row(const std::vector<Index>& block, const std::vector<V>& signs, size_t i) {
+    const V* values = row(block[i]);
+    V* out = &inner_.q[i * block.size()];
+    for (size_t j = 0; j < i; ++j) out[j] = values[block[j]];
+    for (size_t j = 0; j < i; ++j) out[j] = signs[i] * signs[j] * (out[j] + V(bias_));
+    out[i] = inner_.diagonal[i];
+  }
+
+  // h <- scale h + Q_:B d on all slots, and the value that belongs to it: f <- s^2 f + d'(s h_old + h_new).
+  void apply(const std::vector<Index>& block, int threads) {
+    const double s = inner_.scale;
+    std::vector<Index> changed;
+    std::vector<double> change, coef;
+    double total = 0, before = 0, after = 0;
+    for (size_t k = 0; k < block.size(); ++k) {
+      const Member& m = slots_[block[k]];
+      const double d = inner_.weights[k] - s * m.weight;
+      if (d == 0) continue;
+      changed.push_back(block[k]);
+      change.push_back(d);
+      coef.push_back(d * m.sign);
+      total += coef.back();
+      before += d * (m.score + m.half_linear);
+    }
+    add_rows(changed, coef, s, total, threads);
+    for (size_t k = 0; k < changed.size(); ++k) slots_[changed[k]].score += change[k] * slots_[changed[k]].ridge;
+    for (Member& m : slots_) m.weight *= s;
+    for (size_t k = 0; k < block.size(); ++k) slots_[block[k]].weight = inner_.weights[k];
+    half_linear_value_ *= s;
+    for (size_t k = 0; k < changed.size(); ++k) {
+      const Member& m = slots_[changed[k]];
+      after += change[k] * (m.score + m.half_linear);
+      half_linear_value_ += change[k] * m.half_linear;
+    }
+    quadratic_ = s * s * quadratic_ + s * before + after;
+    scale_ *= s;
+  }
+
+  void add_rows(const std::vector<Index>& changed, const std::vector<double>& coef, double s, double total,
+                int threads) {
+    const int64_t n = count();
+    product_.resize(size_t(n));
+    parallel_chunks(n, kColumns, n * int64_t(changed.size()) < 262144 ? 1 : threads,
+                    [&](int64_t begin, int64_t length) {
+                      std::fill_n(&product_[begin], length, 0.0);
+                      for (size_t k = 0; k < changed.size();
+                           k += 2) {  // two at a time: the sums are read and written half as often
+                        const bool two = k + 1 < changed.size();
+                        const V* one = row(changed[k]) + begin;
+                        const V* other = two ? row(changed[k + 1]) + begin : one;
+                        hot_updates<V>().update({1.0, coef[k], two ? -coef[k + 1] : 0.0, 0.0, one, other},
+                                                &product_[begin], length);
+                      }
+                    });
+    for (int64_t t = 0; t < n; ++t) {
+      Member& m = slots_[t];
+      if (m.variable >= 0)
+        m.score = s * (m.score + m.half_linear) - m.half_linear + m.sign * (product_[t] + bias_ * total);
+    }
+  }
+
+  int64_t capacity_, stride_;
+  double bias_;
+  std::unique_ptr<V[]> values_;
+  std::vector<Index> slot_of_;
+  std::vector<Member> slots_;
+  std::vector<double> product_;
+  std::vector<V> fresh_;
+  InnerProblem<V> inner_;
+  double quadratic_ = 0, half_linear_value_ = 0, scale_ = 1;
+};
+
+}  // namespace swapsvm

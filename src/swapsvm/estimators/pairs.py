@@ -1,0 +1,73 @@
+"""The pairs of classes of one fit: one after the other with threads inside, or side by side on threads of their own."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TypeVar
+
+from .. import _core
+from ..gram import Gram
+from ..kernels import Function
+from ..stopping import Progress
+
+Pair = tuple[int, int]
+Found = TypeVar("Found")
+
+
+class Cancelled(threading.Event):
+    """A stop rule that ends the runs of all threads once it is set."""
+
+    def __call__(self, progress: Progress) -> str | None:
+        return "cancelled" if self.is_set() else None
+
+
+def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int:
+    """How many pairs to fit at a time.
+
+    Threads inside of a pair wait for each other at every sweep; pairs side by side do not. So pairs share out the
+    threads, unless one of them is so much of the work that the others would only wait for it.
+    """
+    threads = _core.usable_threads(n_threads or 0)
+    work = [(len(gram.groups[a]) + len(gram.groups[b])) ** 2 for a, b in pairs]
+    side_by_side = threads > 1 and max(work) * threads <= sum(work) and not isinstance(gram.kernel, Function)
+    return min(threads, len(pairs)) if side_by_side else 1
+
+
+def fit_pairs(
+    gram: Gram, pairs: Sequence[Pair], workers: int, fit: Callable[[Gram, Pair, Cancelled], Found]
+) -> tuple[dict[Pair, Found], dict[str, int]]:
+    """What ``fit`` makes of each pair, and the counts of the caches.
+
+    Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large pairs come
+    first, so that no thread is left with one at the end.
+    """
+    cancelled = Cancelled()
+    if workers == 1:
+        return {pair: fit(gram, pair, cancelled) for pair in pairs}, gram.cache_counts
+    grams = [gram.share(workers) for _ in range(workers)]
+    free: SimpleQueue[Gram] = SimpleQueue()
+    for each in grams:
+        free.put(each)
+
+    def task(pair: Pair) -> Found:
+        mine = free.get()
+        try:
+            return fit(mine, pair, cancelled)
+        finally:
+            free.put(mine)
+
+    by_size = sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
+    with ThreadPoolExecutor(workers) as pool:
+        futures = {pair: pool.submit(task, pair) for pair in by_size}
+        try:
+            found = {pair: futures[pair].result() for pair in pairs}
+        except BaseException:  # of one pair, or Ctrl-C: the others need not go on
+            cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    counts = sum((Counter(each.cache_counts) for each in grams), Counter())
+    return found, {name: counts[name] for name in gram.cache_counts}
