@@ -12,12 +12,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
+from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
 from .svmlight import parse, pieces
 
@@ -45,35 +47,57 @@ def cache_folder() -> Path:
 def find(file: DataFile) -> Path | None:
     """The copy to read, if there is one."""
     folders = [folder for folder in (data_folder(), cache_folder()) if folder]
-    candidates = (folder / f"{file.name}{ending}" for ending in ENDINGS for folder in folders)
+    names = [f"{file.name}{ending}" for ending in ENDINGS] + ([file.original] if file.original else [])
+    candidates = (folder / name for name in names for folder in folders)
     return next((path for path in candidates if path.is_file()), None)
+
+
+def download_name(file: DataFile) -> str:
+    """The name of the published file, as ``find`` knows it."""
+    ending = Path(file.address or "").suffix
+    return file.original or file.name + (ending if ending in ENDINGS else "")
 
 
 def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
     """The rows and labels of a copy, checked."""
-    text = verified(pieces(path), path, file)
-    if path.name != file.name and not is_archive(path, file):
-        text = kept(text, cache_folder() / file.name)
+    with errors_named(path, file):
+        text = verified(path, file)
+        keep = path.name != file.name and not is_archive(path, file)
+        return parse(kept(text, cache_folder() / file.name) if keep else text, features)
+
+
+def check(path: Path, file: DataFile) -> None:
+    """Nothing, unless the copy is not what the registry says."""
+    with errors_named(path, file):
+        if not is_archive(path, file):
+            for _ in verified(path, file):
+                pass
+
+
+@contextmanager
+def errors_named(path: Path, file: DataFile) -> Iterator[None]:
+    """Every fault of the content as a ``DatasetError`` with the file and the checksum it should have."""
     try:
-        return parse(text, features)
-    except DatasetError:
-        raise
+        yield
     except (ValueError, EOFError, OSError, LZMAError) as error:
-        raise not_the_file(path, file, str(error)) from None
+        if getattr(error, "errno", None):  # the system's, not the content's
+            raise
+        about = f"{path} is not {file.name} of the registry ({file.expected})"
+        raise DatasetError(f"{about}: {error}; delete or replace it") from None
 
 
-def verified(text: Iterable[bytes], path: Path, file: DataFile) -> Iterator[bytes]:
+def verified(path: Path, file: DataFile) -> Iterator[bytes]:
     """The text, unless it is too long or, at its end, not the one of the registry."""
     algorithm, _, wanted = (file.text or "sha256:").partition(":")
     digest, size = hashlib.new(algorithm), 0
-    for piece in text:
+    for piece in to_svmlight(pieces(path)) if path.name == file.original else pieces(path):
         size += len(piece)
         if size > file.bytes:
-            raise not_the_file(path, file, f"more than {file.bytes} bytes")
+            raise ValueError(f"its text has more than {file.bytes} bytes")
         digest.update(piece)
         yield piece
     if digest.hexdigest() != wanted and not is_archive(path, file):
-        raise not_the_file(path, file, f"its text has {algorithm}:{digest.hexdigest()}")
+        raise ValueError(f"its text has {algorithm}:{digest.hexdigest()}")
 
 
 def is_archive(path: Path, file: DataFile) -> bool:
@@ -83,11 +107,6 @@ def is_archive(path: Path, file: DataFile) -> bool:
     algorithm, _, wanted = file.archive.partition(":")
     with path.open("rb") as archive:
         return hashlib.file_digest(archive, algorithm).hexdigest() == wanted
-
-
-def not_the_file(path: Path, file: DataFile, found: str) -> DatasetError:
-    """The error for a copy that is damaged or another file."""
-    return DatasetError(f"{path} is not {file.name} of the registry ({file.expected}): {found}; delete or replace it")
 
 
 def kept(text: Iterable[bytes], path: Path) -> Iterator[bytes]:
