@@ -92,7 +92,7 @@ Labelled SvmlightReader::finish() {
   if (!unfinished_.empty()) read_line(unfinished_);
   unfinished_.clear();
   if (features_ > 0) rows_.features = features_;
-  return std::move(rows_);
+  return std::exchange(rows_, Labelled{});
 }
 
 void SvmlightReader::read_line(std::string_view line) {

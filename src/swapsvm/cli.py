@@ -74,9 +74,10 @@ def make_parser() -> Parser:
 def add_datasets(subcommands: Subcommands) -> None:
     """``swapsvm datasets [fetch NAME ...]``."""
     text = "list the data sets of the registry and where their files are, or fetch some"
-    datasets = subcommands.add_parser("datasets", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    usage = "swapsvm datasets [fetch NAME ...]"
+    datasets = subcommands.add_parser("datasets", help=text, description=f"{text[0].upper()}{text[1:]}.", usage=usage)
     datasets.set_defaults(run=list_datasets)
-    verbs = datasets.add_subparsers(dest="verb", metavar="fetch")
+    verbs = datasets.add_subparsers(prog="swapsvm datasets", metavar="fetch")
     fetch = verbs.add_parser("fetch", help="download what is missing of data sets", description="Download data sets.")
     fetch.add_argument("names", nargs="+", metavar="NAME", help="a data set, as `swapsvm datasets` names it")
     fetch.set_defaults(run=fetch_datasets)

@@ -48,9 +48,7 @@ def fetch(file: DataFile, draft: Path) -> None:
 
 def way_out(file: DataFile) -> str:
     """What to do without a download."""
-    return (
-        f"get it by other means and put it as {download_name(file)} in {cache_folder()} or in the folder $SWAPSVM_DATA"
-    )
+    return f"get it by other means and put it as {download_name(file)} in $SWAPSVM_DATA or in {cache_folder()}"
 
 
 def transfer(file: DataFile, draft: Path) -> None:

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from lzma import LZMAError
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,9 @@ from scipy import sparse
 
 from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
-from .svmlight import parse, pieces
+from .svmlight import DAMAGED, of_the_system, parse, pieces
 
-ENDINGS = ("", ".bz2", ".gz", ".xz")  # plain text first: it is the fastest
+ENDINGS = ("", ".bz2", ".gz")  # plain text first: it is the fastest
 
 
 def data_folder() -> Path | None:
@@ -79,8 +78,8 @@ def errors_named(path: Path, file: DataFile) -> Iterator[None]:
     """Every fault of the content as a ``DatasetError`` with the file and the checksum it should have."""
     try:
         yield
-    except (ValueError, EOFError, OSError, LZMAError) as error:
-        if getattr(error, "errno", None):  # the system's, not the content's
+    except DAMAGED as error:
+        if of_the_system(error):
             raise
         about = f"{path} is not {file.name} of the registry ({file.expected})"
         raise DatasetError(f"{about}: {error}; delete or replace it") from None

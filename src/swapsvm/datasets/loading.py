@@ -44,7 +44,7 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     """Load a data set.
 
     Its files are looked for in the folder ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, by default
-    the platform's own), as plain text or as ``.bz2``, ``.gz`` or ``.xz``, and else downloaded to the latter. Every
+    the platform's own), as plain text or as ``.bz2`` or ``.gz``, and else downloaded to the latter. Every
     reading is checked against the checksums of the registry.
 
     Parameters
