@@ -69,7 +69,7 @@ def receive(answer: HTTPResponse, draft: Path, begin: int, file: DataFile) -> No
     total = begin + int(length) if length.isdecimal() else None
     with draft.open("r+b" if begin else "wb") as out, Progress(file.name, total) as progress:
         out.seek(begin)
-        while piece := answer.read(PIECE):
+        while piece := answer.read1(PIECE):  # read would lose what came before a stall
             out.write(piece)
             progress.show(out.tell())
             if out.tell() > file.bytes:
