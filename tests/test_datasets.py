@@ -285,6 +285,7 @@ def test_cache_that_cannot_be_written_does_not_matter(tiny, folder, monkeypatch)
         ("tiny", TRAIN.replace(b"3:1", b"4:1"), "line 3: indices end at the number of features, 3"),
         ("tiny", TRAIN + b"\n", f"more than {len(TRAIN)} bytes"),
         ("tiny", b"<html>\n</html>", "line 1: a label"),
+        ("tiny.bz2", bz2.compress(TRAIN.replace(b"2:2", b"x:2")), "line 2: an index must be"),
         ("tiny.bz2", bz2.compress(TRAIN)[:-5], "ended before"),
         ("tiny.gz", gzip.compress(TRAIN, mtime=0)[:-5], "ended before"),
         ("tiny.bz2", b"BZh9" + b"\0" * 50, "Invalid data stream"),

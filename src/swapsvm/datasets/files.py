@@ -2,7 +2,7 @@
 
 A file is looked for in ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, or the platform's own place),
 as plain text or compressed. It is checked on every reading: hashing costs a tenth of parsing. The uncompressed text of
-a compressed file is kept in the cache, because bzip2 takes ten times as long as parsing.
+a compressed file is kept in the cache, because bzip2 takes several times as long as parsing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +59,11 @@ def download_name(file: DataFile) -> str:
 
 def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
     """The rows and labels of a copy, checked."""
-    with errors_named(path, file):
-        text = verified(path, file)
-        keep = path.name != file.name and not is_archive(path, file)
-        return parse(kept(text, cache_folder() / file.name) if keep else text, features)
+    text = verified(path, file)
+    if path.name != file.name and not is_archive(path, file):
+        text = kept(text, cache_folder() / file.name)
+    with errors_named(path, file), closing(text):
+        return parse(text, features)
 
 
 def check(path: Path, file: DataFile) -> None:
@@ -85,7 +86,7 @@ def errors_named(path: Path, file: DataFile) -> Iterator[None]:
         raise DatasetError(f"{about}: {error}; delete or replace it") from None
 
 
-def verified(path: Path, file: DataFile) -> Iterator[bytes]:
+def verified(path: Path, file: DataFile) -> Generator[bytes, None, None]:
     """The text, unless it is too long or, at its end, not the one of the registry."""
     algorithm, _, wanted = (file.text or "sha256:").partition(":")
     digest, size = hashlib.new(algorithm), 0
@@ -108,7 +109,7 @@ def is_archive(path: Path, file: DataFile) -> bool:
         return hashlib.file_digest(archive, algorithm).hexdigest() == wanted
 
 
-def kept(text: Iterable[bytes], path: Path) -> Iterator[bytes]:
+def kept(text: Iterable[bytes], path: Path) -> Generator[bytes, None, None]:
     """The text, which stands in ``path`` once it has come to its end; not in a folder that cannot be written to."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
