@@ -61,6 +61,16 @@ void check_same_features(const Rows<T>& left, const Rows<T>& right) {
   if (left.features != right.features) throw std::invalid_argument("rows with different numbers of features");
 }
 
+// sum_c coefs[c, o] k(left_r, right_c) with kernel values in V; one output has a faster way.
+template <class T, class V>
+void products_of(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
+                 int64_t outputs, double* out, int threads) {
+  if (outputs == 1)
+    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, threads);
+  else
+    fused_products<T, V>(left, right, kernel, coefs, outputs, out, threads);
+}
+
 template <class T>
 void bind_rows(nb::module_& m, const char* name) {
   nb::class_<Rows<T>>(m, name)
@@ -80,32 +90,35 @@ void bind_rows(nb::module_& m, const char* name) {
       .def_ro("features", &Rows<T>::features);
 
   m.def(
-      "cross_block",
-      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, int threads) {
+      "cross_products",
+      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Matrix<double>& coefs, bool single,
+         int threads) {
         check_same_features(left, right);
-        std::vector<T> out(left.size * right.size);
+        if (int64_t(coefs.shape(0)) != right.size) throw std::invalid_argument("one row of coefficients per row");
+        const int64_t outputs = int64_t(coefs.shape(1));
+        std::vector<double> out(size_t(left.size * outputs));
         {
           nb::gil_scoped_release release;
-          kernel_block<T, T>(left, all_rows(left.size), right, all_rows(right.size), kernel, out.data(),
-                             usable_threads(threads));
+          const auto compute = single ? products_of<T, float> : products_of<T, T>;
+          compute(left, right, kernel, coefs.data(), outputs, out.data(), usable_threads(threads));
         }
-        return to_numpy<T>(std::move(out), {size_t(left.size), size_t(right.size)});
+        return to_numpy<double>(std::move(out), {size_t(left.size), size_t(outputs)});
       },
-      "left"_a, "right"_a, "kernel"_a, "threads"_a = 0);
+      "left"_a, "right"_a, "kernel"_a, "coefs"_a, "single"_a, "threads"_a);
   m.def(
-      "cross_product",
-      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Vector<double>& coef, int threads) {
+      "cross_rounding",
+      [](const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Vector<double>& coef) {
         check_same_features(left, right);
         if (int64_t(coef.shape(0)) != right.size) throw std::invalid_argument("one coefficient per row is needed");
-        std::vector<double> out(left.size);
+        std::vector<double> bound(size_t(left.size));
         {
           nb::gil_scoped_release release;
-          fused_product<T, T>(left, all_rows(left.size), right, all_rows(right.size), kernel, coef.data(), out.data(),
-                              usable_threads(threads));
+          rounding_of_product<T, float>(left, all_rows(left.size), right, all_rows(right.size), kernel, coef.data(),
+                                        bound.data());
         }
-        return to_numpy(std::move(out));
+        return to_numpy(std::move(bound));
       },
-      "left"_a, "right"_a, "kernel"_a, "coef"_a, "threads"_a = 0);
+      "left"_a, "right"_a, "kernel"_a, "coef"_a);
 }
 
 // ---- Gram ---------------------------------------------------------------------------------------------------
@@ -227,6 +240,7 @@ void bind_gram(nb::module_& m, const char* name) {
            })
       .def_prop_ro("size", &G::size)
       .def_prop_ro("evaluations", &G::evaluations)
+      .def_prop_ro("memory_pays", &G::memory_pays)
       .def_prop_ro("cache_hits", [](const G& g) { return g.cache().counts().hits; })
       .def_prop_ro("cache_misses", [](const G& g) { return g.cache().counts().misses; })
       .def_prop_ro("cache_evictions", [](const G& g) { return g.cache().counts().evictions; })

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aligned.hpp"
+
 namespace swapsvm {
 
 struct CacheCounts {
@@ -22,7 +24,7 @@ class Cache {
   struct Line {
     uint64_t key = 0;
     int64_t length = 0;
-    std::unique_ptr<V[]> values;
+    AlignedArray<V> values;
     bool referenced = false;
     int pins = 0;
   };
@@ -41,12 +43,18 @@ class Cache {
     return &ring_[found->second];
   }
 
+  // The same without counting as a reference.
+  Line* peek(uint64_t key) {
+    const auto found = at_.find(key);
+    return found == at_.end() ? nullptr : &ring_[found->second];
+  }
+
   // Room for a new line, or null if the budget cannot hold it beside the pinned ones.
   Line* insert(uint64_t key, int64_t length) {
     const int64_t bytes = line_bytes(length);
     while (used_ + bytes > budget_)
       if (!evict_one()) return nullptr;
-    std::unique_ptr<V[]> values(new V[length]);
+    AlignedArray<V> values = aligned_array<V>(length);
     if (free_.empty()) {
       free_.push_back(ring_.size());
       ring_.emplace_back();

@@ -64,6 +64,7 @@ class FullState final : public State<V> {
       if (!listed[size_t(v)] && !(weights_[v] > 0)) h_[v] = std::numeric_limits<double>::infinity();
       if (listed[size_t(v)] && !(h_[v] < std::numeric_limits<double>::infinity())) h_[v] = 0;
     }
+    sampled_ = int64_t(variables.size()) < size_;
   }
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
@@ -161,10 +162,27 @@ class FullState final : public State<V> {
     std::vector<Index> live;
     for (int64_t v = 0; v < size_; ++v)
       if (h_[v] < std::numeric_limits<double>::infinity()) live.push_back(Index(v));
-    const std::vector<double> sums = this->products(live, e, false);
-    for (size_t k = 0; k < live.size(); ++k) h_[live[k]] = scale * h_[live[k]] + sums[k];
+    if (gram_->memory_pays() && !sampled_) {
+      add_kept(e, scale);
+    } else {
+      const std::vector<double> sums = this->products(live, e, false);
+      for (size_t k = 0; k < live.size(); ++k) h_[live[k]] = scale * h_[live[k]] + sums[k];
+    }
     for (const auto& [v, change] : changes) h_[v] += change * this->ridge(v);
     fresh_ = scale == 0;
+  }
+
+  // The same from kept lines, which serve every row.
+  void add_kept(const typename Base::Expansion& e, double scale) {
+    for (const Segment& s : segments_) {
+      std::vector<double> product(size_t(s.count), 0.0);
+      gram_->kept_product(s.group, {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), product.data());
+      for (int64_t k = 0; k < s.count; ++k) {
+        double& h = h_[s.offset + k];
+        if (h < std::numeric_limits<double>::infinity()) h *= scale;
+        h += s.sign * (product[k] + terms_.bias * e.total);
+      }
+    }
   }
 
   void certify_all() {
@@ -174,6 +192,7 @@ class FullState final : public State<V> {
 
   void begin_afresh() {
     fresh_ = true;
+    sampled_ = false;
     this->set_value();
     this->forget_progress();
     scan_all();
@@ -244,7 +263,8 @@ class FullState final : public State<V> {
 
   std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<double> h_;
-  bool fresh_ = false;  // whether h was summed afresh, not in increments
+  bool sampled_ = false;  // whether only some of the variables are watched
+  bool fresh_ = false;    // whether h was summed afresh, not in increments
   std::vector<Chunk> chunks_;
   std::vector<Extremes> extremes_;
 };

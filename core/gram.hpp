@@ -56,14 +56,48 @@ class Gram {
     source_->line(row, others, out, threads_for(others.count));
   }
   void block(Selection rows, Selection columns, V* out) {
+    if (rows.count == 0 || columns.count == 0) return;  // a user's function need not know nothing
     evaluations_ += rows.count * columns.count;
     source_->block(rows, columns, out, threads_for(rows.count * columns.count));
   }
   void product(Selection rows, Selection columns, const double* coef, double* out) {
+    if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
     evaluations_ += rows.count * columns.count;
     source_->product(rows, columns, coef, out, threads_for(rows.count * columns.count));
   }
+  // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
+  // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
+  bool memory_pays() const { return source_->work() > kWorthKeeping && cache_.budget_bytes() > 0; }
+
+  // product() for all rows of a group, from cached lines; those that are missing are computed once, and kept if there
+  // is room.
+  void kept_product(int g, Selection columns, const double* coef, double* out) {
+    std::vector<Line*> lines(size_t(columns.count));
+    for (int64_t c = 0; c < columns.count; ++c) lines[c] = held(cache_.find(line_key(columns[c], g)));
+    std::vector<Index> missing, other;
+    std::vector<Line*> fresh;
+    std::vector<double> other_coef;
+    for (int64_t c = 0; c < columns.count; ++c) {
+      if (lines[c]) continue;
+      lines[c] = held(cache_.insert(line_key(columns[c], g), group(g).count));
+      (lines[c] ? missing : other).push_back(Index(columns[c]));
+      if (lines[c]) fresh.push_back(lines[c]);
+      if (!lines[c]) other_coef.push_back(coef[c]);
+    }
+    try {
+      compute(g, missing, fresh);
+      product(group(g), {other.data(), 0, int64_t(other.size())}, other_coef.data(), out);
+    } catch (...) {  // a user's function failed: no half-filled line may stay behind
+      for (Line* line : fresh) cache_.erase(line);
+      throw;
+    }
+    add_lines(lines, coef, group(g).count, out);
+    for (Line* line : lines)
+      if (line) --line->pins;
+  }
+
   void exact_product(Selection rows, Selection columns, const double* coef, double* out) {
+    if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
     evaluations_ += rows.count * columns.count;
     source_->exact_product(rows, columns, coef, out, threads_for(rows.count * columns.count));
   }
@@ -78,6 +112,7 @@ class Gram {
 
  private:
   using Line = typename Cache<V>::Line;
+  static constexpr double kWorthKeeping = 100;  // operations
 
   struct Slot {
     int64_t row = -1;
@@ -97,9 +132,42 @@ class Gram {
   // thread's microseconds it does not pay.
   int threads_for(int64_t values) const { return double(values) * source_->work() < 262144.0 ? 1 : threads(); }
 
+  uint64_t line_key(int64_t row, int g) const { return uint64_t(row) * groups_.size() + uint64_t(g); }
+
+  // Fills new lines, a strip of columns at a time.
+  void compute(int g, const std::vector<Index>& columns, const std::vector<Line*>& lines) {
+    constexpr int64_t kTogether = 64;
+    const int64_t n = group(g).count;
+    std::vector<V> values;
+    for (int64_t first = 0; first < int64_t(columns.size()); first += kTogether) {
+      const int64_t width = std::min(kTogether, int64_t(columns.size()) - first);
+      values.resize(size_t(n * width));
+      block(group(g), {columns.data() + first, 0, width}, values.data());
+      parallel_chunks(n, kRowChunk, threads_for(n * width), [&](int64_t begin, int64_t count) {
+        for (int64_t c = 0; c < width; ++c)
+          for (int64_t r = begin; r < begin + count; ++r) lines[first + c]->values[r] = values[r * width + c];
+      });
+    }
+  }
+
+  void add_lines(const std::vector<Line*>& lines, const double* coef, int64_t n, double* out) {
+    parallel_chunks(n, 2 * kRowChunk, threads_for(n * int64_t(lines.size())), [&](int64_t begin, int64_t count) {
+      for (size_t k = 0; k < lines.size(); ++k) {
+        if (!lines[k]) continue;
+        const V* values = lines[k]->values.get() + begin;
+        hot_updates<V>().update({1.0, coef[k], 0.0, 0.0, values, values}, out + begin, count);
+      }
+    });
+  }
+
+  static Line* held(Line* line) {
+    if (line) ++line->pins;
+    return line;
+  }
+
   // A line from the cache, or room for it in the cache or the slot and a request to fill it.
   const V* line(int64_t row, int g, Slot& s, std::vector<LineRequest<V>>& missing, std::vector<Line*>& fresh) {
-    const uint64_t key = uint64_t(row) * groups_.size() + uint64_t(g);
+    const uint64_t key = line_key(row, g);
     Line* cached = cache_.find(key);
     const bool found = cached != nullptr;
     if (!found) cached = cache_.insert(key, group(g).count);

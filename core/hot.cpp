@@ -281,15 +281,16 @@ struct RowsOfTile {
   }
 };
 
+// Strip by strip, all rows: a strip stays in the first or second cache while the rows pass by.
 template <class T, class V>
 void block_values(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, V* out,
                   int64_t stride) {
   V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-    const RowsOfTile tile_rows(rows, first);
-    for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+    const int64_t width = block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>;
+    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+      const RowsOfTile tile_rows(rows, first);
       tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      const int64_t width = block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>;
       for (int k = 0; k < tile_rows.count; ++k)
         __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * width);
     }
@@ -299,20 +300,53 @@ void block_values(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>
 template <class T, class V>
 void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, double* out) {
   V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-    const RowsOfTile tile_rows(rows, first);
-    double total[kRowsAtOnce] = {};
-    for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+      const RowsOfTile tile_rows(rows, first);
       tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      for (int k = 0; k < kRowsAtOnce; ++k) {
+      for (int k = 0; k < tile_rows.count; ++k) {
         Vec<V> strip = {};  // summed in V over one strip only: float sums of thousands of terms would be the noise of h
 #pragma GCC unroll 4
         for (int s = 0; s < kStripWidth<V>; s += kLanes<V>)
           strip += load<V>(values + k * kStripWidth<V> + s) * load<V>(block.coef + column + s);
-        total[k] += double(sum<V>(strip));
+        out[first + k] += double(sum<V>(strip));
       }
     }
-    for (int k = 0; k < tile_rows.count; ++k) out[first + k] += total[k];
+  }
+}
+
+// `Width` vectors of outputs of the rows of a tile: acc[k] = sum_b values[k][b] coefs[b].
+template <int Width, class V>
+SWAPSVM_ALWAYS_INLINE void add_outputs(const V* values, const V* coefs, int64_t outputs, int count, double* out) {
+  constexpr int lanes = kLanes<V>;
+  Vec<V> acc[kRowsAtOnce][Width] = {};
+  for (int b = 0; b < kStripWidth<V>; ++b, coefs += outputs)
+#pragma GCC unroll 4
+    for (int k = 0; k < kRowsAtOnce; ++k)
+#pragma GCC unroll 2
+      for (int w = 0; w < Width; ++w)
+        acc[k][w] += splat<V>(values[k * kStripWidth<V> + b]) * load<V>(coefs + w * lanes);
+  for (int k = 0; k < count; ++k)
+    for (int w = 0; w < Width; ++w)
+      for (int l = 0; l < lanes; ++l) out[k * outputs + w * lanes + l] += double(acc[k][w][l]);
+}
+
+template <class T, class V>
+void products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, const V* coefs, int64_t outputs,
+              Selection rows, double* out) {
+  constexpr int lanes = kLanes<V>;
+  V values[kRowsAtOnce * kStripWidth<V>];
+  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+      const RowsOfTile tile_rows(rows, first);
+      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
+      const V* strip = coefs + column * outputs;
+      double* sums = out + first * outputs;
+      int64_t o = 0;
+      for (; o + 2 * lanes <= outputs; o += 2 * lanes)
+        add_outputs<2, V>(values, strip + o, outputs, tile_rows.count, sums + o);
+      if (o < outputs) add_outputs<1, V>(values, strip + o, outputs, tile_rows.count, sums + o);
+    }
   }
 }
 
@@ -418,7 +452,8 @@ void exponential_of(V* values, int64_t count) {
 }
 
 template <class T, class V>
-constexpr HotKernels<T, V> kKernels{kStripWidth<V>, line<T, V>, block_values<T, V>, product<T, V>};
+constexpr HotKernels<T, V> kKernels{kStripWidth<V>,     kLanes<V>,     line<T, V>,
+                                    block_values<T, V>, product<T, V>, products<T, V>};
 template <class V>
 constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>, update_scores<V>};
 

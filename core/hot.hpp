@@ -50,13 +50,16 @@ struct ColumnUpdate {
 
 template <class T, class V>
 struct HotKernels {
-  int strip_width;
+  int strip_width, lanes;
   // out[k] = k(x_rows[k], z)
   void (*line)(const Rows<T>&, const KernelSpec&, const Query<V>&, Selection, V* out);
   // out[k * stride + b] = k(x_rows[k], block_b)
   void (*block)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, V* out, int64_t stride);
   // out[k] += sum_b coef_b k(x_rows[k], block_b); no kernel value leaves the registers and a strip in L1
   void (*product)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, double* out);
+  // out[k * outputs + o] += sum_b coefs[b * outputs + o] k(x_rows[k], block_b); outputs is a multiple of `lanes`
+  void (*products)(const Rows<T>&, const KernelSpec&, const Packed<V>&, const V* coefs, int64_t outputs, Selection,
+                   double* out);
 };
 
 // The active variables of a small dense problem, seen from the vertex i that is to get weight.

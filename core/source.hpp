@@ -8,13 +8,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include "aligned.hpp"
 #include "hot.hpp"
 #include "parallel.hpp"
 
 namespace swapsvm {
 
-inline constexpr int64_t kRowChunk = 1024;          // rows of one parallel piece of work
-inline constexpr int64_t kPackedBytes = 256 << 10;  // a packed block stays in the second-level cache
+inline constexpr int64_t kRowChunk = 1024;        // rows of one parallel piece of work
+inline constexpr int64_t kPackedBytes = 4 << 20;  // of a packed block
 
 inline Selection all_rows(int64_t count) {
   return {nullptr, 0, count};
@@ -76,11 +77,12 @@ class PackedBlock {
   PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width)
       : features_(data.features), count_(rows.count) {
     const int64_t padded = (rows.count + width - 1) / width * width;
-    strips_.assign(padded * data.features, V(0));
+    strips_ = aligned_array<V>(padded * data.features);
+    std::fill_n(strips_.get(), padded * data.features, V(0));
     offsets_.assign(padded, V(0));
     coef_.assign(padded, V(0));
     for (int64_t b = 0; b < rows.count; ++b) {
-      V* column = strips_.data() + (b / width) * data.features * width + b % width;
+      V* column = strips_.get() + (b / width) * data.features * width + b % width;
       for_each_entry(data, rows[b], [&](int64_t f, T value) {
         column[f * width] = V(value);
         offsets_[b] += zeros_part(reduction, V(value));
@@ -88,10 +90,11 @@ class PackedBlock {
       if (coef) coef_[b] = V(coef[b]);
     }
   }
-  Packed<V> view() const { return {strips_.data(), offsets_.data(), coef_.data(), count_, features_}; }
+  Packed<V> view() const { return {strips_.get(), offsets_.data(), coef_.data(), count_, features_}; }
 
  private:
-  std::vector<V> strips_, offsets_, coef_;
+  AlignedArray<V> strips_;
+  std::vector<V> offsets_, coef_;
   int64_t features_, count_;
 };
 
@@ -137,6 +140,69 @@ void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Sel
       hot.block(left, kernel, block, rows.part(begin, count), out + begin * columns.count + first, columns.count);
     });
   });
+}
+
+// The same for several vectors of coefficients, coefs[c * outputs + o]; out[r * outputs + o].
+template <class T, class V>
+void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
+                    int64_t outputs, double* out, int threads) {
+  const auto& hot = hot_kernels<T, V>();
+  const int64_t padded = (outputs + hot.lanes - 1) / hot.lanes * hot.lanes;
+  std::fill_n(out, left.size * outputs, 0.0);
+  for_each_packed<V>(
+      right, kernel, all_rows(right.size), nullptr, hot.strip_width, [&](int64_t first, Packed<V> block) {
+        const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
+        const AlignedArray<V> some = aligned_array<V>(strips * hot.strip_width * padded);
+        std::fill_n(some.get(), strips * hot.strip_width * padded, V(0));
+        for (int64_t b = 0; b < block.count; ++b)
+          for (int64_t o = 0; o < outputs; ++o) some[b * padded + o] = V(coefs[(first + b) * outputs + o]);
+        parallel_chunks(left.size, kRowChunk / 4, threads, [&](int64_t begin, int64_t count) {
+          std::vector<double> sums(size_t(count * padded), 0.0);
+          hot.products(left, kernel, block, some.get(), padded, all_rows(left.size).part(begin, count), sums.data());
+          for (int64_t r = 0; r < count; ++r)
+            for (int64_t o = 0; o < outputs; ++o) out[(begin + r) * outputs + o] += sums[r * padded + o];
+        });
+      });
+}
+
+struct Norm {
+  double square = 0;
+  int64_t entries = 0;
+};
+
+template <class T>
+Norm norm(const Rows<T>& data, int64_t row) {
+  Norm n;
+  for_each_entry(data, row, [&](int64_t, T x) { n.square += double(x) * double(x), ++n.entries; });
+  return n;
+}
+
+// Bounds on what rounding does to fused_product: first-order analysis of exp(-gamma d^2) in V, u its unit. It adds up
+// the conversion of the data, the sum of d^2, exp, and the sum over a strip; with s = gamma d^2, s exp(-s) <= 0.37 and
+// sqrt(s) exp(-s) <= 0.43. Sparse rows get d^2 as |x|^2 + |z|^2 - 2 x'z, whose rounding is that of (|x| + |z|)^2.
+template <class T, class V>
+void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                         const KernelSpec& kernel, const double* coef, double* bound) {
+  if (kernel.kind != KernelKind::rbf) {
+    std::fill_n(bound, rows.count, std::numeric_limits<double>::infinity());
+    return;
+  }
+  const double u = std::numeric_limits<V>::epsilon() / 2, safety = 1.1, gamma = kernel.gamma;
+  double total = 0, first = 0, second = 0;  // sums of |coef|, |coef| |z|, |coef| |z|^2
+  int64_t longest = 0;
+  for (int64_t c = 0; c < columns.count; ++c) {
+    const Norm z = norm(right, columns[c]);
+    total += std::abs(coef[c]), first += std::abs(coef[c]) * std::sqrt(z.square);
+    second += std::abs(coef[c]) * z.square;
+    longest = std::max(longest, z.entries);
+  }
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const Norm x = norm(left, rows[r]);
+    const double length = std::sqrt(x.square), terms = double(std::max(longest, x.entries) + 6);
+    const double distance = left.sparse() ? gamma * terms * (total * x.square + 2 * length * first + second)
+                                          : 0.37 * terms * total + 0.86 * std::sqrt(gamma) * (total * length + first);
+    bound[r] = safety * u * (distance + 16 * total);
+  }
 }
 
 // ---- features and a kernel ----------------------------------------------------------------------------------
@@ -197,42 +263,11 @@ class FeatureSource final : public Source<V> {
     fused_product<T, double>(data_, rows, data_, columns, kernel_, coef, out, threads);
   }
 
-  // First-order rounding analysis of exp(-gamma d^2) in V, u its unit: conversion of the data, the sum of d^2, exp, and
-  // the sum over a strip. With s = gamma d^2, s exp(-s) <= 0.37 and sqrt(s) exp(-s) <= 0.43. Sparse rows get d^2 as
-  // |x|^2 + |z|^2 - 2 x'z, whose rounding is that of (|x| + |z|)^2.
   void product_error(Selection rows, Selection columns, const double* coef, double* bound) const override {
-    if (kernel_.kind != KernelKind::rbf) return Source<V>::product_error(rows, columns, coef, bound);
-    const double u = std::numeric_limits<V>::epsilon() / 2, safety = 1.1, gamma = kernel_.gamma;
-    double total = 0, first = 0, second = 0;  // sums of |coef|, |coef| |z|, |coef| |z|^2
-    int64_t longest = 0;
-    for (int64_t c = 0; c < columns.count; ++c) {
-      const Norm z = norm(columns[c]);
-      total += std::abs(coef[c]), first += std::abs(coef[c]) * std::sqrt(z.square);
-      second += std::abs(coef[c]) * z.square;
-      longest = std::max(longest, z.entries);
-    }
-    for (int64_t r = 0; r < rows.count; ++r) {
-      const Norm x = norm(rows[r]);
-      const double length = std::sqrt(x.square), terms = double(std::max(longest, x.entries) + 6);
-      const double distance = data_.sparse()
-                                  ? gamma * terms * (total * x.square + 2 * length * first + second)
-                                  : 0.37 * terms * total + 0.86 * std::sqrt(gamma) * (total * length + first);
-      bound[r] = safety * u * (distance + 16 * total);
-    }
+    rounding_of_product<T, V>(data_, rows, data_, columns, kernel_, coef, bound);
   }
 
  private:
-  struct Norm {
-    double square = 0;
-    int64_t entries = 0;
-  };
-
-  Norm norm(int64_t row) const {
-    Norm n;
-    for_each_entry(data_, row, [&](int64_t, T x) { n.square += double(x) * double(x), ++n.entries; });
-    return n;
-  }
-
   class SpreadRow {
    public:
     SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
@@ -328,7 +363,7 @@ class FunctionSource final : public Source<V> {
       : function_(std::move(function)), diagonal_(std::move(diagonal)) {}
 
   int64_t size() const override { return int64_t(diagonal_.size()); }
-  double work() const override { return 0; }  // threads are the function's own affair
+  double work() const override { return 1e6; }  // worth keeping; threads are the function's own affair
   double diagonal(int64_t row) const override { return diagonal_[row]; }
 
   void line(int64_t row, Selection others, V* out, int) const override { function_({nullptr, row, 1}, others, out); }

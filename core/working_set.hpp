@@ -30,8 +30,8 @@ class WorkingSet {
  public:
   WorkingSet(int64_t variables, int64_t capacity, double bias)
       : capacity_(std::min(variables, capacity)), bias_(bias), slot_of_(size_t(variables), -1) {
-    stride_ = (capacity_ + 15) / 16 * 16 + 16;          // not a power of two: rows would share few cache sets
-    values_.reset(new V[size_t(capacity_ * stride_)]);  // touched, and so in memory, only as far as it is used
+    stride_ = (capacity_ + 15) / 16 * 16 + 16;        // not a power of two: rows would share few cache sets
+    values_ = aligned_array<V>(capacity_ * stride_);  // touched, and so in memory, only as far as it is used
   }
 
   int64_t capacity() const { return capacity_; }
@@ -213,7 +213,7 @@ class WorkingSet {
 
   int64_t capacity_, stride_;
   double bias_;
-  std::unique_ptr<V[]> values_;
+  AlignedArray<V> values_;
   std::vector<Index> slot_of_;
   std::vector<Member> slots_;
   std::vector<double> product_;

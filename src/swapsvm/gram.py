@@ -137,6 +137,14 @@ class Gram:
         """Whether values computed in double would be more exact."""
         return self.single and not isinstance(self.kernel, Precomputed)
 
+    @property
+    def memory_pays(self) -> bool:
+        """Whether the block engine keeps lines: to read a value is cheaper than to compute it again, and there is room.
+
+        A model of the cost decides: about a hundred numbers in a row, and every function, are worth it.
+        """
+        return bool(self.core.memory_pays)
+
     def diagonal(self) -> np.ndarray:
         """k(x, x) of every row, in double."""
         return np.asarray(self.core.diagonal())

@@ -481,7 +481,9 @@ class KernelState(State):
 
     @property
     def largest_face(self) -> float:
-        return max(512.0, float(np.sqrt(self.problem.gram.cache_counts["budget"] / self.problem.gram.dtype.itemsize)))
+        gram = self.problem.gram
+        budget = gram.cache_counts["budget"] / (2 if gram.memory_pays else 1)  # the other half is for lines
+        return max(512.0, float(np.sqrt(budget / gram.dtype.itemsize)))
 
     def violators(self, count: int) -> np.ndarray:
         return np.asarray(self.core.violators(count))
@@ -500,8 +502,9 @@ class KernelState(State):
     def solve_on(self, variables: np.ndarray, block: int, blocks: int, accuracy: float) -> Correction:
         """Weights that solve the problem on these variables to a part of their gap or value, by blocks of swaps."""
         capacity = min(self.largest_face, self.size)
-        found = self.core.solve_on(np.asarray(variables, np.int32), int(capacity), block, blocks, accuracy)
-        return Correction(*found, fused=True)
+        listed = np.asarray(variables, np.int32)
+        found, weights, scale = self.core.solve_on(listed, int(capacity), block, blocks, accuracy)
+        return Correction(found, weights, scale, fused=True)
 
     def refined(self) -> State | None:
         if not self.problem.gram.refinable:

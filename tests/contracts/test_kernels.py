@@ -61,14 +61,31 @@ def test_columns_and_blocks_equal_scikit_learn(kernel, features, simd):
 @pytest.mark.parametrize("kernel", JUDGES, ids=repr)
 def test_products_of_two_data_sets(kernel, simd):
     left, right = data(101, 13, seed=1), data(150, 13, seed=2)
-    coef = np.random.default_rng(3).standard_normal(150)
-    expected = JUDGES[kernel](left, right) @ coef
+    coefs = np.random.default_rng(3).standard_normal((150, 21))
+    expected = JUDGES[kernel](left, right) @ coefs
     for a in (left, sp.csr_array(left)):
         for b in (right, sp.csr_array(right)):
-            product = _core.cross_product(as_rows(a), as_rows(b), kernel.spec(), coef)
-            np.testing.assert_allclose(product, expected, rtol=1e-10, atol=1e-10)
-            values = _core.cross_block(as_rows(a), as_rows(b), kernel.spec())
-            np.testing.assert_allclose(values @ coef, expected, rtol=1e-10, atol=1e-10)
+            for outputs in (1, 2, 21):
+                some = np.ascontiguousarray(coefs[:, :outputs])
+                found = _core.cross_products(as_rows(a), as_rows(b), kernel.spec(), some, False, 1)
+                np.testing.assert_allclose(found, expected[:, :outputs], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1, 3.0])
+def test_rounding_of_single_precision_stays_within_its_bound(gamma, offset, simd):
+    left, right = data(101, 13, seed=1) + offset, data(400, 13, seed=2) + offset
+    coef = np.random.default_rng(3).standard_normal(400)
+    kernel = make_kernel("rbf", gamma=gamma)
+    expected = pairwise.rbf_kernel(left, right, gamma=gamma) @ coef
+    for a in (left, sp.csr_array(left)):
+        rows = as_rows(a), as_rows(right)
+        found = _core.cross_products(*rows, kernel.spec(), coef[:, None], True, 1)[:, 0]
+        bound = _core.cross_rounding(*rows, kernel.spec(), coef)
+        assert (np.abs(found - expected) <= bound).all()
+        assert np.abs(found - expected).max() > 0  # it is single precision
+        if offset == 0:
+            assert bound.max() < 1e-4 * np.abs(coef).sum()
 
 
 @pytest.mark.parametrize("kernel", JUDGES, ids=repr)

@@ -10,26 +10,58 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..gram import as_rows
-from ..kernels import Function, Precomputed
+from ..kernels import Function, Precomputed, Rbf
 
-BLOCK_VALUES = 1 << 22  # kernel values held at a time
+BLOCK_VALUES = 1 << 22  # kernel values held at a time, where they are held at all
 
 
-def kernel_decisions(model: Any, X: Any) -> np.ndarray:
-    """Decision values of every pair of classes, shape (n_samples, n_pairs)."""
-    if len(model.classes_) == 2:
-        return _binary(model, X)[:, None]
+def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
+    """Decision values of every pair of classes, shape (n_samples, n_pairs); ``single``: kernel values in float32."""
     n_classes = len(model.classes_)
-    ends = np.cumsum(model.n_support_)
-    pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    if n_classes == 2:
+        return _products(model, X, slice(None), model.dual_coef_.T, single) + model.intercept_
     decisions = np.tile(model.intercept_, (X.shape[0], 1))
-    for rows, K in _kernel_blocks(model, X):
-        for c, (begin, end) in enumerate(zip(ends - model.n_support_, ends, strict=True)):
-            # rows of dual_coef_ for class c: its coefficients against each other class, in their order
-            others = [d for d in range(n_classes) if d != c]
-            columns = [pairs[min(c, d), max(c, d)] for d in others]
-            decisions[rows, columns] += K[:, begin:end] @ model.dual_coef_[:, begin:end].T
+    pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    ends = np.cumsum(model.n_support_)
+    for c, (begin, end) in enumerate(zip(ends - model.n_support_, ends, strict=True)):
+        # rows of dual_coef_ for class c: its coefficients against each other class, in their order
+        columns = [pairs[min(c, d), max(c, d)] for d in range(n_classes) if d != c]
+        if begin < end:
+            own = slice(begin, end)
+            decisions[:, columns] += _products(model, X, own, model.dual_coef_[:, own].T, single)
     return decisions
+
+
+def certain_decisions(model: Any, X: Any) -> np.ndarray:
+    """Decision values that lead to the same class as those of double precision, but faster.
+
+    Kernel values are computed in single precision, with a bound on what rounding does to their sum. Where a sign, or
+    the winner of a vote, could depend on it, the row is done again in double.
+    """
+    if X.dtype != np.float64 or not isinstance(model._fitted_kernel, Rbf):
+        return kernel_decisions(model, X)
+    decisions = kernel_decisions(model, X, single=True)
+    bound = _rounding(model, X)[:, None]
+    doubtful = (np.abs(decisions) <= bound)[:, 0]
+    if len(model.classes_) > 2:
+        doubtful = ~_has_sure_winner(decisions, bound, len(model.classes_))
+    if doubtful.any():
+        decisions[doubtful] = kernel_decisions(model, X[np.flatnonzero(doubtful)])
+    return decisions
+
+
+def _rounding(model: Any, X: Any) -> np.ndarray:
+    """A bound, for each row, on the rounding of any pair's decision value in single precision."""
+    vectors, n_classes = model.support_vectors_, len(model.classes_)
+    ends = np.cumsum(model.n_support_)
+    sums = np.add.reduceat(
+        np.abs(model.dual_coef_), np.minimum(ends - model.n_support_, len(model.support_) - 1), axis=1
+    )
+    largest = sums.sum() if n_classes == 2 else 2 * sums.max()  # of a pair: two classes, one row of coefficients each
+    coef = np.zeros(vectors.shape[0])  # all of it at the longest vector is the worst case
+    squares = vectors.multiply(vectors).sum(axis=1) if sp.issparse(vectors) else (vectors**2).sum(axis=1)
+    coef[int(np.argmax(squares))] = largest
+    return np.asarray(_core.cross_rounding(as_rows(X), as_rows(vectors), model._fitted_kernel.spec(), coef))
 
 
 def linear_coefficients(model: Any) -> np.ndarray:
@@ -54,50 +86,51 @@ def one_versus_rest(decisions: np.ndarray, n_classes: int, present: list[int]) -
 
     A class that had no row of positive weight takes part in no vote and gets -1.
     """
-    votes = np.zeros((len(decisions), n_classes))
-    confidence = np.zeros((len(decisions), n_classes))
-    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
-        if a not in present or b not in present:
-            continue
-        first_wins = decisions[:, k] >= 0
-        votes[:, a] += first_wins
-        votes[:, b] += ~first_wins
-        confidence[:, a] += decisions[:, k]
-        confidence[:, b] -= decisions[:, k]
+    votes, confidence = _votes(decisions, n_classes, present)
     result = votes + confidence / (3 * (np.abs(confidence) + 1))
     result[:, [c for c in range(n_classes) if c not in present]] = -1.0
     return result
 
 
-def _threads(model: Any) -> int:
-    return 0 if model.n_jobs is None or model.n_jobs < 0 else int(model.n_jobs)
+def _votes(decisions: np.ndarray, n_classes: int, present: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    votes = np.zeros((n_classes, len(decisions)))
+    confidence = np.zeros((n_classes, len(decisions)))
+    for values, (a, b) in zip(np.ascontiguousarray(decisions.T), combinations(range(n_classes), 2), strict=True):
+        if a not in present or b not in present:
+            continue
+        first_wins = values >= 0
+        votes[a] += first_wins
+        votes[b] += ~first_wins
+        confidence[a] += values
+        confidence[b] -= values
+    return votes.T, confidence.T
 
 
-def _as_model(model: Any, X: Any) -> Any:
-    return X.astype(model.support_vectors_.dtype, copy=False)
+def _has_sure_winner(decisions: np.ndarray, bound: np.ndarray, n_classes: int) -> np.ndarray:
+    """Whether one class has more sure votes than any other has, or could have after rounding."""
+    least = np.zeros((n_classes, len(decisions)))
+    most = np.zeros((n_classes, len(decisions)))
+    for values, (a, b) in zip(np.ascontiguousarray(decisions.T), combinations(range(n_classes), 2), strict=True):
+        least[a] += values > bound[:, 0]
+        most[a] += values >= -bound[:, 0]
+        least[b] += values < -bound[:, 0]
+        most[b] += values <= bound[:, 0]
+    winner, rows = np.argmax(least, axis=0), np.arange(len(decisions))
+    votes = least[winner, rows]
+    most[winner, rows] = -1
+    return votes > most.max(axis=0)
 
 
-def _binary(model: Any, X: Any) -> np.ndarray:
-    kernel, coef = model._fitted_kernel, model.dual_coef_[0]
+def _products(model: Any, X: Any, own: slice, coefs: np.ndarray, single: bool) -> np.ndarray:
+    """Kernel values of X against some support vectors, times coefficients (n_vectors, n_outputs)."""
+    kernel = model._fitted_kernel
     if isinstance(kernel, Precomputed):
-        return X[:, model.support_] @ coef + model.intercept_[0]
+        return X[:, model.support_[own]] @ coefs
+    vectors = model.support_vectors_[own]
     if isinstance(kernel, Function):
-        return np.concatenate([K @ coef for _, K in _kernel_blocks(model, X)]) + model.intercept_[0]
-    left, right = as_rows(_as_model(model, X)), as_rows(model.support_vectors_)
-    return np.asarray(_core.cross_product(left, right, kernel.spec(), coef, _threads(model))) + model.intercept_[0]
-
-
-def _kernel_blocks(model: Any, X: Any) -> Any:
-    """Kernel values of some rows of X at a time against all support vectors, with the rows as a slice."""
-    kernel, vectors = model._fitted_kernel, model.support_vectors_
-    step = max(BLOCK_VALUES // max(len(model.support_), 1), 1)
-    right = None if isinstance(kernel, Precomputed | Function) else as_rows(vectors)
-    for first in range(0, X.shape[0], step):
-        rows = slice(first, min(first + step, X.shape[0]))
-        if isinstance(kernel, Precomputed):
-            K = X[rows][:, model.support_]
-        elif isinstance(kernel, Function):
-            K = kernel.block(X[rows], vectors, np.float64)
-        else:
-            K = _core.cross_block(as_rows(_as_model(model, X[rows])), right, kernel.spec(), _threads(model))
-        yield rows, np.asarray(K)
+        step = max(BLOCK_VALUES // max(vectors.shape[0], 1), 1)
+        parts = [X[first : first + step] for first in range(0, X.shape[0], step)]
+        return np.concatenate([kernel.block(part, vectors, np.float64) @ coefs for part in parts])
+    left, right = as_rows(X.astype(vectors.dtype, copy=False)), as_rows(vectors)
+    coefs = np.ascontiguousarray(coefs)
+    return np.asarray(_core.cross_products(left, right, kernel.spec(), coefs, single, model._threads() or 0))

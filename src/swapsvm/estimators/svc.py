@@ -23,7 +23,7 @@ from ..state import open_state
 from ..stopping import Seconds, make_stop
 from ..trace import RECORD
 from .pairs import Cancelled, Pair, fit_pairs, workers_for
-from .prediction import kernel_decisions, linear_coefficients, one_versus_rest
+from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
@@ -373,7 +373,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         Two classes: shape (n_samples,), positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes,
         ties broken by summed decision values) or per pair of classes (``"ovo"``: positive for the first of the pair).
         """
-        decisions = self._pair_decisions(X)
+        decisions = kernel_decisions(self, self._checked_rows(X))
         if len(self.classes_) == 2:
             return decisions[:, 0]
         return (
@@ -384,15 +384,14 @@ class SVC(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; with more than two classes by votes of the pairs, ties by summed decision values."""
-        decisions = self._pair_decisions(X)
+        decisions = certain_decisions(self, self._checked_rows(X))
         if len(self.classes_) == 2:
             return self.classes_[(decisions[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(one_versus_rest(decisions, len(self.classes_), self._present), axis=1)]
 
-    def _pair_decisions(self, X: Any) -> np.ndarray:
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        return kernel_decisions(self, X)
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     @property
     def coef_(self) -> np.ndarray:
