@@ -10,6 +10,7 @@
 #include "full_state.hpp"
 #include "run.hpp"
 #include "sampled_state.hpp"
+#include "svmlight.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -417,6 +418,24 @@ void bind_functions(nb::module_& m, const char* exponential_name) {
   });
 }
 
+// ---- svmlight -----------------------------------------------------------------------------------------------
+
+void bind_svmlight(nb::module_& m) {
+  nb::class_<SvmlightReader>(m, "SvmlightReader")
+      .def(nb::init<int64_t>(), "features"_a)
+      .def("feed",
+           [](SvmlightReader& reader, const nb::bytes& text) {
+             const std::string_view view(text.c_str(), text.size());
+             nb::gil_scoped_release release;
+             reader.feed(view);
+           })
+      .def("finish", [](SvmlightReader& reader) {
+        Labelled rows = reader.finish();
+        return std::make_tuple(to_numpy(std::move(rows.labels)), to_numpy(std::move(rows.data)),
+                               to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.indptr)), rows.features);
+      });
+}
+
 }  // namespace
 }  // namespace swapsvm
 
@@ -448,6 +467,7 @@ NB_MODULE(_core, m) {
   bind_state<double>(m, "State64", "FullState64", "SampledState64");
   bind_functions<float>(m, "exponential32");
   bind_functions<double>(m, "exponential64");
+  bind_svmlight(m);
   m.def("simd_levels", &simd_levels);
   m.def("simd_level", &simd_level);
   m.def("select_simd", &select_simd, "level"_a);

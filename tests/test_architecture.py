@@ -11,7 +11,7 @@ import swapsvm
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
     ["_core"],
-    ["kernels"],
+    ["kernels", "datasets"],
     ["gram"],
     ["problems"],
     ["geometry", "trace"],
@@ -57,7 +57,9 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
         assert not roots & {"matplotlib", "pandas", "rich"}
 
 
-@pytest.mark.parametrize("module", ["swapsvm", "swapsvm.kernels", "swapsvm.problems", "swapsvm.solvers"])
+@pytest.mark.parametrize(
+    "module", ["swapsvm", "swapsvm.datasets", "swapsvm.kernels", "swapsvm.problems", "swapsvm.solvers"]
+)
 def test_all_is_the_public_surface(module):
     module = importlib.import_module(module)
     assert module.__all__ == sorted(module.__all__, key=lambda n: (not n.isupper(), n[0].islower() or n[0] == "_", n))

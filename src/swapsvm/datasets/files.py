@@ -1,0 +1,108 @@
+"""Data files on this machine: where they are, and whether they are what the registry says.
+
+A file is looked for in ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, or the platform's own place),
+as plain text or compressed. It is checked on every reading: hashing costs a tenth of parsing. The uncompressed text of
+a compressed file is kept in the cache, because bzip2 takes ten times as long as parsing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from lzma import LZMAError
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from .registry import DataFile, DatasetError
+from .svmlight import parse, pieces
+
+ENDINGS = ("", ".bz2", ".gz", ".xz")  # plain text first: it is the fastest
+
+
+def data_folder() -> Path | None:
+    """The folder of the user's own copies, ``$SWAPSVM_DATA``."""
+    named = os.environ.get("SWAPSVM_DATA")
+    return Path(named).expanduser() if named else None
+
+
+def cache_folder() -> Path:
+    """The folder of downloads and uncompressed texts: ``$SWAPSVM_CACHE``, or the platform's place for such."""
+    named = os.environ.get("SWAPSVM_CACHE")
+    if named:
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "swapsvm" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "swapsvm"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swapsvm"
+
+
+def find(file: DataFile) -> Path | None:
+    """The copy to read, if there is one."""
+    folders = [folder for folder in (data_folder(), cache_folder()) if folder]
+    candidates = (folder / f"{file.name}{ending}" for ending in ENDINGS for folder in folders)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """The rows and labels of a copy, checked."""
+    text = verified(pieces(path), path, file)
+    if path.name != file.name and not is_archive(path, file):
+        text = kept(text, cache_folder() / file.name)
+    try:
+        return parse(text, features)
+    except DatasetError:
+        raise
+    except (ValueError, EOFError, OSError, LZMAError) as error:
+        raise not_the_file(path, file, str(error)) from None
+
+
+def verified(text: Iterable[bytes], path: Path, file: DataFile) -> Iterator[bytes]:
+    """The text, unless it is too long or, at its end, not the one of the registry."""
+    algorithm, _, wanted = (file.text or "sha256:").partition(":")
+    digest, size = hashlib.new(algorithm), 0
+    for piece in text:
+        size += len(piece)
+        if size > file.bytes:
+            raise not_the_file(path, file, f"more than {file.bytes} bytes")
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != wanted and not is_archive(path, file):
+        raise not_the_file(path, file, f"its text has {algorithm}:{digest.hexdigest()}")
+
+
+def is_archive(path: Path, file: DataFile) -> bool:
+    """Whether the copy is the published archive, byte by byte."""
+    if file.archive is None:
+        return False
+    algorithm, _, wanted = file.archive.partition(":")
+    with path.open("rb") as archive:
+        return hashlib.file_digest(archive, algorithm).hexdigest() == wanted
+
+
+def not_the_file(path: Path, file: DataFile, found: str) -> DatasetError:
+    """The error for a copy that is damaged or another file."""
+    return DatasetError(f"{path} is not {file.name} of the registry ({file.expected}): {found}; delete or replace it")
+
+
+def kept(text: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    """The text, which stands in ``path`` once it has come to its end; not in a folder that cannot be written to."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError:
+        yield from text
+        return
+    try:
+        with open(number, "wb") as file:
+            for piece in text:
+                file.write(piece)
+                yield piece
+        os.replace(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)

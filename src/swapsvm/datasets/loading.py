@@ -1,0 +1,122 @@
+"""``load``: from a name to arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .files import cache_folder, find, read_file
+from .recipes import RECIPES, Rows
+from .registry import DataFile, DatasetError, Entry, find_entry
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set in memory.
+
+    Attributes
+    ----------
+    name : str
+    X_train, X_test : ndarray or csr_matrix
+        Rows of features; ``X_test`` is None if the set has no test rows.
+    y_train, y_test : ndarray
+        Class labels as integers, or targets of a regression as floats.
+    task : {"classification", "regression"}
+    values : str
+        What the features are, and what was done with them.
+    """
+
+    name: str
+    X_train: Any
+    y_train: np.ndarray
+    X_test: Any
+    y_test: np.ndarray | None
+    task: str
+    values: str
+
+
+def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
+    """Load a data set.
+
+    Its files are looked for in the folder ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, by default
+    the platform's own), as plain text or as ``.bz2``, ``.gz`` or ``.xz``. Every reading is checked against the
+    checksums of the registry.
+
+    Parameters
+    ----------
+    name : str
+        One of ``swapsvm.datasets.names()``.
+    dtype : {numpy.float64, numpy.float32}
+        The type of the features.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    DatasetError
+        For a file that is missing and cannot be had, or that is damaged.
+
+    Examples
+    --------
+    >>> from swapsvm.datasets import load
+    >>> adult = load("a1a")  # doctest: +SKIP
+    >>> adult.X_train.shape, adult.X_test.shape  # doctest: +SKIP
+    ((1605, 123), (30956, 123))
+    """
+    entry = find_entry(name)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
+    read = [read_part(entry, file, dtype) for file in entry.files]
+    train, test = RECIPES[entry.recipe](read[0], read[1] if entry.test else None)
+    check_sizes(entry, train, test)
+    return Dataset(name, *arrays(entry, train), *arrays(entry, test), task_of(entry), entry.values)
+
+
+def read_part(entry: Entry, file: DataFile, dtype: DTypeLike) -> Rows:
+    """One file as rows."""
+    path = find(file)
+    if path is None:
+        raise DatasetError(missing(file))
+    X, y = read_file(path, file, entry.file_features or entry.features)
+    return Rows(X.astype(dtype, copy=False), y if entry.classes == 0 else integers(y, file))
+
+
+def missing(file: DataFile) -> str:
+    """How to get a file that is not there."""
+    source = f"get it from {file.address}" if file.address else "it has no public address in this form"
+    return f"{file.name} is missing: {source}, and put it in $SWAPSVM_DATA or {cache_folder()}"
+
+
+def integers(y: np.ndarray, file: DataFile) -> np.ndarray:
+    """Class labels as integers."""
+    labels = y.astype(np.int64)
+    if (labels != y).any():
+        raise DatasetError(f"{file.name} has a class label that is not an integer")
+    return labels
+
+
+def check_sizes(entry: Entry, train: Rows, test: Rows | None) -> None:
+    """Hold what was read against the registry: some files are known by their archive only."""
+    found = (train.y.size, test.y.size if test else 0, np.unique(train.y).size if entry.classes else 0)
+    wanted = (entry.rows, entry.test_rows, entry.classes)
+    if found != wanted:
+        raise DatasetError(f"{entry.name} has (rows, test rows, classes) {found}, but should have {wanted}")
+
+
+def arrays(entry: Entry, part: Rows | None) -> tuple[Any, Any]:
+    """X as the registry wants it, and y."""
+    if part is None:
+        return None, None
+    return (part.X.toarray() if entry.dense else part.X), part.y
+
+
+def task_of(entry: Entry) -> str:
+    """Classification, unless there are no classes."""
+    return "classification" if entry.classes else "regression"

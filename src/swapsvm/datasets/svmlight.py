@@ -1,0 +1,111 @@
+"""Reading svmlight (LIBSVM) text: plain, bzip2, gzip or xz, told apart by their first bytes, piece by piece."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from scipy import sparse
+
+from .._core import SvmlightReader
+
+PIECE = 1 << 18  # bytes
+OPENERS: dict[bytes, Callable[[Any], Any]] = {
+    b"BZh": bz2.BZ2File,
+    b"\x1f\x8b": gzip.GzipFile,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+
+Source = str | os.PathLike[str] | bytes | BinaryIO
+
+
+def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Read rows in svmlight (LIBSVM) format: ``label index:value index:value ... # comment``.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file
+        The text, plain or compressed by bzip2, gzip or xz. ``bytes`` are the content itself, not a path.
+    n_features : int, optional
+        The number of columns; by default the largest index that occurs.
+
+    Returns
+    -------
+    X : csr_matrix of float64, shape (n_rows, n_features)
+    y : ndarray of float64, shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        For a malformed entry, with the file and the number of its line. Indices start at 1 and increase within a row;
+        labels and values are finite numbers; ``qid:`` is read over.
+
+    Examples
+    --------
+    >>> from swapsvm.datasets import read_svmlight
+    >>> X, y = read_svmlight(b"+1 1:0.5 3:2 # first\\n-1 2:1\\n")
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
+    """
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features must be at least 1, not {n_features}")
+    try:
+        return parse(pieces(source), n_features or 0)
+    except (ValueError, EOFError, lzma.LZMAError) as error:
+        raise ValueError(f"{name_of(source)}: {error}") from None
+
+
+def parse(text: Iterable[bytes], n_features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Rows and labels of a text that comes in pieces; as many columns as occur if ``n_features`` is 0."""
+    reader = SvmlightReader(n_features)
+    for piece in text:
+        reader.feed(piece)
+    labels, data, indices, indptr, columns = reader.finish()
+    return sparse.csr_matrix((data, indices, indptr), shape=(len(labels), columns)), labels
+
+
+def pieces(source: Source) -> Iterator[bytes]:
+    """The uncompressed text."""
+    with opened(source) as file, unpacked(file) as text:
+        yield from iter(lambda: text.read(PIECE), b"")
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[BinaryIO]:
+    """The source as a binary file, closed at the end only if it was opened here."""
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+    elif isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as file:
+            yield file
+    elif isinstance(source, io.TextIOBase):
+        raise ValueError("opened as text: open the file in binary mode")
+    else:
+        yield source
+
+
+@contextmanager
+def unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
+    """The file behind its decompressor, if its first bytes ask for one."""
+    buffered = io.BufferedReader(file)  # type: ignore[type-var]  # any binary file has readinto
+    head = buffered.peek(8)
+    opener = next((opener for magic, opener in OPENERS.items() if head.startswith(magic)), None)
+    try:
+        yield opener(buffered) if opener else buffered
+    finally:
+        buffered.detach()
+
+
+def name_of(source: Source) -> str:
+    """What an error calls the source."""
+    if isinstance(source, bytes):
+        return "<bytes>"
+    return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "<file>"))
