@@ -12,7 +12,7 @@ import numpy as np
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .datasets import synthetic
 from .records import Record
@@ -89,29 +89,35 @@ def ratio_figure(records: Sequence[Record], name: str, goal: float) -> Any:
     rows = [*table.data, "geometric mean"]
     figure, axes = lines_for(rows)
     axes.axvline(1, color="#444444", linewidth=1.2)
-    for peer in peers:
-        draw_ratios(axes, table.ratios(peer, OWN, name), rows, peer)
+    for peer, shift in zip(peers, shifts(len(peers)), strict=True):
+        draw_ratios(axes, table.ratios(peer, OWN, name), rows, peer, shift)
     axes.axhspan(len(rows) - 1.5, len(rows) - 0.5, color="#F5F5F5", zorder=0)
     axes.axvline(goal, color=COLOURS["intelex"], linewidth=1, linestyle=(0, (4, 3)))
     axes.text(goal, -0.75, f"goal against intelex: {goal:g}", color=COLOURS["intelex"], ha="center", fontsize=8)
-    axes.set_xlabel("times our time (right of 1: we are faster; > : the peer did not finish)")
+    plain_numbers(axes.xaxis)
+    axes.set_xlabel("times our time (right of 1: we are faster; arrow: one of the two did not finish)")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return figure
 
 
-def draw_ratios(axes: Any, ratios: dict[str, Any], rows: list[str], peer: str) -> None:
+def shifts(count: int) -> np.ndarray:
+    """Small steps off the line, so that marks do not cover each other."""
+    return 0.17 * (np.arange(count) - (count - 1) / 2)
+
+
+def draw_ratios(axes: Any, ratios: dict[str, Any], rows: list[str], peer: str, shift: float) -> None:
     colour, marker = COLOURS.get(peer, "#000000"), MARKERS.get(peer, "o")
-    places = [rows.index(data) for data in ratios]
+    places = [rows.index(data) + shift for data in ratios]
     values = [r.value for r in ratios.values()]
     for place, ratio in zip(places, ratios.values(), strict=True):
         axes.plot([ratio.low, ratio.high], [place, place], color=colour, linewidth=2, alpha=0.35)
-        if ratio.at_least:
-            axes.annotate("", (1.35 * ratio.value, place), (ratio.value, place), arrowprops=arrow(colour))
+        if ratio.bound:
+            end = ratio.value * (1.4 if ratio.bound == ">" else 1 / 1.4)
+            axes.annotate("", (end, place), (ratio.value, place), arrowprops=arrow(colour))
     axes.plot(values, places, marker, color=colour, markersize=6, markeredgecolor="white", label=peer)
-    mean = geometric_mean(values)
-    axes.plot([mean], [len(rows) - 1], marker, color=colour, markersize=8, markeredgecolor="white")
-    label = f"{mean:.1f}"
-    axes.annotate(label, (mean, len(rows) - 1), (0, 7), textcoords="offset points", color=colour, ha="center", size=8)
+    mean, last = geometric_mean(values), len(rows) - 1 + shift
+    axes.plot([mean], [last], marker, color=colour, markersize=6, markeredgecolor="white")
+    axes.annotate(f"{mean:.1f}", (mean, last), (6, 0), textcoords="offset points", color=colour, va="center", size=8)
 
 
 def arrow(colour: str) -> dict[str, Any]:
@@ -120,19 +126,21 @@ def arrow(colour: str) -> dict[str, Any]:
 
 def lines_for(rows: list[str]) -> tuple[Any, Any]:
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(7.5, 0.42 * len(rows) + 1.2))
+        figure, axes = plt.subplots(figsize=(7.5, 0.46 * len(rows) + 1.2))
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xscale("log")
-    plain_numbers(axes.xaxis)
-    axes.grid(axis="y", visible=False)
+    axes.grid(axis="y", color="#F2F2F2")
     axes.tick_params(axis="y", length=0)
     return figure, axes
 
 
 def plain_numbers(axis: Any) -> None:
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "log" and high < 300 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
 
 
 def floor_figure(records: Sequence[Record]) -> Any:
@@ -156,12 +164,13 @@ def memory_figure(records: Sequence[Record]) -> Any:
     if not table.data:
         return None
     figure, axes = lines_for(table.data)
-    for solver in table.solvers:
+    for solver, shift in zip(table.solvers, shifts(len(table.solvers)), strict=True):
         peaks = {data: table.cell(data, solver).median("peak_bytes") for data in table.data}
-        places = [table.data.index(data) for data, peak in peaks.items() if peak]
+        places = [table.data.index(data) + shift for data, peak in peaks.items() if peak]
         values = [peak / 2**20 for peak in peaks.values() if peak]
         colour, marker = COLOURS.get(solver, "#000000"), MARKERS.get(solver, "o")
-        axes.plot(values, places, marker, color=colour, markersize=7, markeredgecolor="white", label=solver)
+        axes.plot(values, places, marker, color=colour, markersize=6, markeredgecolor="white", label=solver)
+    plain_numbers(axes.xaxis)
     axes.set_xlabel("megabytes beyond the data")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return figure
@@ -210,7 +219,8 @@ def draw_series(axes: Any, records: Sequence[Record], suite: str) -> None:
         axes.plot(x, y, "o-", color=COLOURS.get(solver), markersize=4.5, linewidth=1.6)
         power = f" ~ x^{exponent(x, y).value:.2f}" if logarithmic and len(x) > 2 else ""
         ends.append((x[-1], y[-1], f"{solver}{power}", COLOURS.get(solver)))
-    axes.set(xscale="log" if logarithmic else "linear", yscale="log", title=SERIES[suite], ylabel="fit, seconds")
+    axes.set(xscale="log" if logarithmic else "linear", yscale="log", ylabel="fit, seconds")
+    axes.set_title(SERIES[suite], loc="left")
     plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
     label_ends(axes, ends)
@@ -250,6 +260,7 @@ def draw_convergence(axes: Any, table: Table, data: str) -> None:
         axes.plot(seconds, smallest, color=COLOURS.get(solver), linewidth=1.8)
         ends.append((seconds[-1], smallest[-1], solver, COLOURS.get(solver)))
     axes.axhline(1e-2, color="#444444", linewidth=1, linestyle=(0, (4, 3)))
-    axes.set(xscale="log", yscale="log", title=data, xlabel="seconds", ylabel="relative gap, smallest so far")
+    axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="relative gap, smallest so far")
+    axes.set_title(data, loc="left")
     plain_numbers(axes.xaxis)
     label_ends(axes, ends)

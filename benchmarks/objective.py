@@ -53,7 +53,7 @@ class Task:
 def measure(task: Task, split: Split, C: float, gamma: float, stage: Callable[..., None]) -> None:
     """Run the task; ``stage(name, **numbers)`` is called as each part begins, with what is known by then."""
     competitor = COMPETITORS[task.solver](C, gamma, task.threads, **task.options)
-    stage("warm-up", **shape_of(split))
+    stage("warm-up", C=C, gamma=gamma, **shape_of(split))
     warm_up(competitor, split)
     X, y = competitor.convert(split.X, split.y)
     gc.collect()

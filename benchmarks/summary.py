@@ -35,15 +35,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A peer's time over ours: medians, and the extremes over repetitions; ``at_least`` if the peer did not finish."""
+    """A peer's time over ours: medians, and the extremes over repetitions.
+
+    If one of the two did not finish, the limit stands for its time, and ``bound`` says on which side the ratio lies.
+    """
 
     value: float
     low: float
     high: float
-    at_least: bool = False
+    bound: str = ""  # ">", "<"
 
     def __str__(self) -> str:
-        return f"> {self.value:.3g}" if self.at_least else f"{self.value:.3g} ({self.low:.2g}-{self.high:.2g})"
+        return f"{self.bound} {self.value:.3g}" if self.bound else f"{self.value:.3g} ({self.low:.2g}-{self.high:.2g})"
+
+
+def bounded(value: float, bound: str) -> Ratio:
+    return Ratio(value, value, value, bound)
 
 
 class Table:
@@ -64,15 +71,14 @@ class Table:
     def ratio(self, data: str, peer: str, own: str, name: str) -> Ratio | None:
         """Time of the peer / own time, or None if one of them is not known."""
         theirs, ours = self.cell(data, peer), self.cell(data, own)
-        if not ours.values(name):
-            return None
-        if name == "fit_seconds" and theirs.timed_out:
-            bound = theirs.first["limit"] / ours.median(name)
-            return Ratio(bound, bound, bound, at_least=True)
-        if not theirs.values(name):
-            return None
-        each = [t / o for t, o in zip(theirs.values(name), ours.values(name), strict=False)]
-        return Ratio(theirs.median(name) / ours.median(name), min(each), max(each))
+        if theirs.values(name) and ours.values(name):
+            each = [t / o for t, o in zip(theirs.values(name), ours.values(name), strict=False)]
+            return Ratio(np.median(theirs.values(name)) / np.median(ours.values(name)), min(each), max(each))
+        if name == "fit_seconds" and ours.values(name) and theirs.timed_out:
+            return bounded(theirs.first["limit"] / np.median(ours.values(name)), ">")
+        if name == "fit_seconds" and theirs.values(name) and ours.records:
+            return bounded(np.median(theirs.values(name)) / ours.first["limit"], "<")  # whatever stopped us, it counts
+        return None
 
     def ratios(self, peer: str, own: str, name: str) -> dict[str, Ratio]:
         found = {data: self.ratio(data, peer, own, name) for data in self.data}
