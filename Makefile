@@ -50,7 +50,7 @@ sanitize:
 bench bench-quick: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[demo]"
 	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is left out"; done
-	$(BIN)/python -m benchmarks.run --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
+	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
 
 clean:

@@ -23,7 +23,7 @@ class Split:
     X: Any
     y: np.ndarray
     X_test: Any
-    y_test: np.ndarray
+    y_test: Any
 
     def astype(self, dtype: str) -> Split:
         return Split(self.X.astype(dtype), self.y, self.X_test.astype(dtype), self.y_test)
@@ -97,7 +97,9 @@ def parameters_of(name: str, X: Any) -> tuple[float, float]:
     """C and gamma: tuned ones for real sets (those of w8a for the whole series), plain ones for synthetic."""
     if name.startswith("synthetic"):
         return 1.0, gamma_scale(X)
-    tuned = tuned_parameters()["w8a" if name in WEB else name]  # KeyError: python -m benchmarks.tune has not seen it
+    tuned = tuned_parameters().get("w8a" if name in WEB else name)
+    if tuned is None:
+        raise LookupError(f"parameters.toml has no {name}: python -m benchmarks.tune --data {name}")
     return float(tuned["C"]), float(tuned["gamma"])
 
 

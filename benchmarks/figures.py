@@ -33,7 +33,7 @@ COLOURS = {
     "cvm": "#CC79A7",
 }
 MARKERS = {"intelex": "o", "scikit-learn": "s", "libsvm": "^", "thundersvm": "D", "block": "o"}
-STYLE = {
+STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -113,6 +113,7 @@ def draw_ratios(axes: Any, ratios: dict[str, Any], rows: list[str], peer: str, s
         axes.plot([ratio.low, ratio.high], [place, place], color=colour, linewidth=2, alpha=0.35)
         if ratio.bound:
             end = ratio.value * (1.4 if ratio.bound == ">" else 1 / 1.4)
+            axes.plot([end], [place], alpha=0)  # the axis reaches as far
             axes.annotate("", (end, place), (ratio.value, place), arrowprops=arrow(colour))
     axes.plot(values, places, marker, color=colour, markersize=6, markeredgecolor="white", label=peer)
     mean, last = geometric_mean(values), len(rows) - 1 + shift
@@ -189,7 +190,7 @@ def size_in(suite: str, record: Record) -> float:
 def points_of(records: Sequence[Record], suite: str, solver: str) -> list[tuple[float, float]]:
     table = Table(records, suite)
     cells = [table.cell(data, solver) for data in table.data]
-    return sorted((size_in(suite, c.first), c.median("fit_seconds")) for c in cells if c.values("fit_seconds"))
+    return sorted((size_in(suite, c.first), c.median("fit_seconds") or 0.0) for c in cells if c.values("fit_seconds"))
 
 
 def scaling_figure(records: Sequence[Record]) -> Any:
@@ -227,14 +228,12 @@ def draw_series(axes: Any, records: Sequence[Record], suite: str) -> None:
 
 
 def label_ends(axes: Any, ends: list[tuple[float, float, str, Any]]) -> None:
-    """Names at the ends of the curves, kept apart where the ends meet."""
+    """Names in the right margin, at the heights where the curves end, kept apart where these meet."""
     low, high = np.log(axes.get_ylim())
     previous = -np.inf
-    for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
-        place = max((np.log(y) - low) / (high - low), previous + 0.075)
-        previous = place
-        shift = np.exp(low + place * (high - low))
-        axes.annotate(text, (x, shift), (6, 0), textcoords="offset points", color=colour, va="center", size=9)
+    for _, y, text, colour in sorted(ends, key=lambda end: (end[1], -end[0])):
+        previous = max((np.log(y) - low) / (high - low), previous + 0.075)
+        axes.text(1.02, previous, text, color=colour, va="center", size=9, transform=axes.transAxes)
 
 
 def convergence_figure(records: Sequence[Record]) -> Any:

@@ -57,7 +57,7 @@ def measure(task: Task, split: Split, C: float, gamma: float, stage: Callable[..
     warm_up(competitor, split)
     X, y = competitor.convert(split.X, split.y)
     gc.collect()
-    stage("fit")
+    stage("fit", cores=usable_cores())
     numbers = measured_fit(competitor, X, y)
     stage("predict", **numbers, support=competitor.support_size(), **competitor.details(split.y))
     predicted, seconds = timed(lambda: competitor.predict(split.X_test))
@@ -73,8 +73,7 @@ def measured_fit(competitor: Competitor, X: Any, y: Any) -> dict[str, Any]:
     cpu = time.process_time()
     _, seconds = timed(lambda: competitor.fit(X, y))
     cpu = time.process_time() - cpu
-    peak = peak_memory() - before
-    return {"fit_seconds": seconds, "fit_cpu_seconds": cpu, "peak_bytes": peak, "cores": usable_cores()}
+    return {"fit_seconds": seconds, "fit_cpu_seconds": cpu, "peak_bytes": peak_memory() - before}
 
 
 def usable_cores() -> int:

@@ -137,19 +137,16 @@ def megabytes(cell: Cell) -> float | None:
 
 
 def small_cache_lines(records: Sequence[Record]) -> list[str]:
-    table = Table(records, "memory")
-    cells = [c for c in table.cells.values() if c.values("peak_bytes")]
-    rows = [
-        (
-            c.first["rows"],
-            number(megabytes(c), ".1f"),
-            number(c.first["cache_bytes"] / MEGABYTE, ".1f"),
-            number(c.first["model_bytes"] / MEGABYTE, ".1f"),
-            number(c.median("peak_bytes") / c.first["rows"], ".0f"),
-        )
-        for c in cells
-    ]
-    head = ("rows (synthetic, cache_size=16)", "peak, MB", "cache in use, MB", "model, MB", "peak bytes per row")
+    """A cache of 16 MB does not grow with the rows; what does is seen from line to line."""
+    cells = [cell for cell in Table(records, "memory").cells.values() if cell.values("peak_bytes")]
+    rows, before = [], None
+    for cell in sorted(cells, key=lambda cell: cell.first["rows"]):
+        first, peak = cell.first, cell.median("peak_bytes") or 0.0
+        added = "" if before is None else f"{(peak - before[1]) / (first['rows'] - before[0]):.0f}"
+        sizes = (peak, first["cache_bytes"], first["model_bytes"])
+        rows.append((first["rows"], *(f"{size / MEGABYTE:.1f}" for size in sizes), added))
+        before = first["rows"], peak
+    head = ("rows (synthetic, cache_size=16)", "peak, MB", "cache in use, MB", "model, MB", "bytes per row added")
     return table_lines(head, rows) if rows else []
 
 
@@ -177,7 +174,7 @@ def solver_row(data: str, solver: str, r: Record) -> tuple[str, ...]:
     trace = r.get("trace", {"seconds": [], "gap": []})
     reached = [s for s, gap in zip(trace["seconds"], trace["gap"], strict=True) if gap <= 0.01]
     numbers = (number(min(reached, default=None), ".3g"), number(r.get("fit_seconds"), ".3g"))
-    certificate = (number(r.get("relative_gap"), ".2g"), r.get("stop_reason", r["status"]))
+    certificate = (number(r.get("relative_gap"), ".2g"), str(r.get("stop_reason", r["status"])))
     return data, solver, *numbers, *certificate, number(r.get("evaluations"), ".3g"), str(r.get("support", ""))
 
 

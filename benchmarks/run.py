@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -95,22 +95,24 @@ def run_all(tasks: Iterable[Task], runner: Runner, console: Console) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("benchmarks", total=len(due))
-        for _, group in groupby(due, lambda task: (task.suite, task.data)):
-            run_data_set(list(group), runner, console, lambda text: progress.update(bar, description=text, advance=1))
+        for (suite, data), group in groupby(due, lambda task: (task.suite, task.data)):
+            progress.update(bar, description=f"{suite}: {data}")
+            run_data_set(list(group), runner, console, lambda count: progress.update(bar, advance=count))
 
 
-def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: Any) -> None:
+def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: Callable[[int], None]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         try:
             prepare(tasks[0], Path(directory))
-        except (OSError, KeyError) as error:
+        except (OSError, LookupError) as error:
             console.print(f"{tasks[0].data} is left out: {error}")
             runner.keep({"status": "absent", "suite": tasks[0].suite, "data": tasks[0].data, "message": str(error)})
+            advance(len(tasks))
             return
         for task in tasks:
             if runner.is_due(task):
-                console.print(line_of(runner.run(task, Path(directory))))
-            advance(f"{task.suite}: {task.data}")
+                console.print(line_of(runner.run(task, Path(directory))), soft_wrap=True)
+            advance(1)
 
 
 def prepare(task: Task, directory: Path) -> None:

@@ -62,9 +62,14 @@ def quick() -> list[Suite]:
 
 def tasks_of(suite: Suite, conditions: Conditions) -> Iterator[Task]:
     """Data set by data set; repetitions outside, so that competitors alternate, each time beginning with another."""
-    same = vars(conditions)
     for data in suite.data:
         for repetition in range(suite.repetitions):
             first = repetition % len(suite.solvers)
             for solver in suite.solvers[first:] + suite.solvers[:first]:
-                yield Task(suite.name, data, solver, repetition, options=suite.options, **same)
+                yield task_of(suite, conditions, data, solver, repetition)
+
+
+def task_of(suite: Suite, conditions: Conditions, data: str, solver: str, repetition: int) -> Task:
+    verify = conditions.verify and suite.name == "peers" and repetition == 0
+    same = {**vars(conditions), "verify": verify, "options": suite.options}
+    return Task(suite.name, data, solver, repetition, **same)

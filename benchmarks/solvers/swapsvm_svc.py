@@ -30,12 +30,8 @@ class SwapSVC(Competitor):
             "stop_reason": model.stop_reason_,
             "cache_bytes": int(model.cache_counts_["bytes"]),
             "cache_budget": int(model.cache_counts_["budget"]),
-            "model_bytes": size_of(model.support_vectors_) + model.dual_coef_.nbytes,
+            "model_bytes": model.support_vectors_.data.nbytes + model.dual_coef_.nbytes,
         }
-
-
-def size_of(X: Any) -> int:
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if hasattr(X, "indptr") else X.nbytes
 
 
 class Block(SwapSVC):
@@ -51,5 +47,5 @@ class BlockSmallCache(SwapSVC):
         return super().make().set_params(solver="block", cache_size=16)
 
 
-OURS = [Block, *(type(name, (SwapSVC,), {"name": name}) for name in ("fw", "mfw", "swap", "swap2", "cvm"))]
-OURS.append(BlockSmallCache)
+VERTEX_SOLVERS = [type(name, (SwapSVC,), {"name": name}) for name in ("swap2", "swap", "mfw", "fw", "cvm")]
+OURS: list[type[Competitor]] = [Block, BlockSmallCache, *VERTEX_SOLVERS]
