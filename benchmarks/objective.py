@@ -55,6 +55,7 @@ def measure(task: Task, split: Split, C: float, gamma: float, stage: Callable[..
     competitor = COMPETITORS[task.solver](C, gamma, task.threads, **task.options)
     stage("warm-up", C=C, gamma=gamma, **shape_of(split))
     warm_up(competitor, split)
+    competitor.renew()
     X, y = competitor.convert(split.X, split.y)
     gc.collect()
     stage("fit", cores=usable_cores())
@@ -89,6 +90,7 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
 def warm_up(competitor: Competitor, split: Split) -> None:
     """Threads, libraries and first-call costs; on a few rows of each class."""
     rows = np.concatenate([np.flatnonzero(split.y == label)[:WARM_UP_ROWS] for label in np.unique(split.y)])
+    competitor.renew()
     competitor.fit(*competitor.convert(split.X[rows], split.y[rows]))
     competitor.predict(split.X[rows])
 

@@ -56,6 +56,7 @@ def right_of(solver: str, X: Any, y: np.ndarray, C: float, gamma: float, threads
     right = 0
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
         competitor = COMPETITORS[solver](C, gamma, threads)
+        competitor.renew()
         competitor.fit(X[train], y[train])
         right += int(np.sum(competitor.predict(X[test]) == y[test]))
     return right

@@ -50,6 +50,7 @@ def test_every_installed_competitor_fits_and_predicts(name):
     if not competitor.is_installed():
         pytest.skip(f"{competitor.distribution} is not installed")
     split = datasets.load(TINY)
+    competitor.renew()
     competitor.fit(*competitor.convert(split.X, split.y))
     assert np.mean(competitor.predict(split.X_test) == split.y_test) > 0.7
     assert 0 < competitor.support_size() <= len(split.y)

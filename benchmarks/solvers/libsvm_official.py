@@ -16,6 +16,7 @@ class Libsvm(Competitor):
     distribution = "libsvm-official"
 
     def make(self) -> Any:
+        """Its parameters; training puts the model in their place."""
         from libsvm.svmutil import svm_parameter
 
         return svm_parameter(f"-t 2 -c {self.C!r} -g {self.gamma!r} -q")
@@ -28,7 +29,7 @@ class Libsvm(Competitor):
     def fit(self, X: Any, y: Any) -> None:
         from libsvm.svmutil import svm_train
 
-        self.model = svm_train(X, self.make())
+        self.model = svm_train(X, self.model)
 
     def predict(self, X: Any) -> np.ndarray:
         from libsvm.svmutil import svm_predict

@@ -39,9 +39,7 @@ class Block(SwapSVC):
 
 
 class BlockSmallCache(SwapSVC):
-    """What a fit takes beside its cache shows best when the cache is small."""
-
-    name = "block, 16 MB cache"
+    name = "block, 16 MB cache"  # what a fit takes beside its cache shows best when the cache is small
 
     def make(self) -> Any:
         return super().make().set_params(solver="block", cache_size=16)
