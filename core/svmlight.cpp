@@ -92,7 +92,7 @@ Labelled SvmlightReader::finish() {
   if (!unfinished_.empty()) read_line(unfinished_);
   unfinished_.clear();
   if (features_ > 0) rows_.features = features_;
-  return std::move(rows_);
+  return std::exchange(rows_, Labelled{});
 }
 
 void SvmlightReader::read_line(std::string_view line) {
@@ -113,16 +113,18 @@ void SvmlightReader::read_row(std::string_view line) {
     check_query(token.substr(4));
     token = take_token(line);
   }
-  for (; !token.empty(); token = take_token(line)) {
-    const size_t colon = token.find(':');
-    if (colon == std::string_view::npos) refuse("an entry must be index:value", token);
-    const Index index = read_index(token.substr(0, colon));
-    std::string_view value = token.substr(colon + 1);
-    if (value.empty()) value = take_token(line);  // LIBSVM's protein has blanks after its colons
-    rows_.data.push_back(parse_number(value, "a value"));
-    rows_.indices.push_back(index - 1);
-  }
+  for (; !token.empty(); token = take_token(line)) read_entry(token, line);
   rows_.indptr.push_back(int64_t(rows_.data.size()));
+}
+
+void SvmlightReader::read_entry(std::string_view token, std::string_view& line) {
+  const size_t colon = token.find(':');
+  if (colon == std::string_view::npos) refuse("an entry must be index:value", token);
+  const Index index = read_index(token.substr(0, colon));
+  std::string_view value = token.substr(colon + 1);
+  if (value.empty()) value = take_token(line);  // LIBSVM's protein has blanks after its colons
+  rows_.data.push_back(parse_number(value, "a value"));
+  rows_.indices.push_back(index - 1);
 }
 
 Index SvmlightReader::read_index(std::string_view text) {

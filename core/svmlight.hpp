@@ -32,6 +32,7 @@ class SvmlightReader {
  private:
   void read_line(std::string_view line);
   void read_row(std::string_view line);
+  void read_entry(std::string_view token, std::string_view& line);
   Index read_index(std::string_view text);
 
   Labelled rows_;

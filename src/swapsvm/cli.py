@@ -66,9 +66,38 @@ def make_parser() -> Parser:
     parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
     parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
     subcommands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for add in (add_demo,):
+    for add in (add_datasets, add_demo):
         add(subcommands)
     return parser
+
+
+def add_datasets(subcommands: Subcommands) -> None:
+    """``swapsvm datasets [fetch NAME ...]``."""
+    text = "list the data sets of the registry and where their files are, or fetch some"
+    usage = "swapsvm datasets [fetch NAME ...]"
+    datasets = subcommands.add_parser("datasets", help=text, description=f"{text[0].upper()}{text[1:]}.", usage=usage)
+    datasets.set_defaults(run=list_datasets)
+    verbs = datasets.add_subparsers(prog="swapsvm datasets", metavar="fetch")
+    fetch = verbs.add_parser("fetch", help="download what is missing of data sets", description="Download data sets.")
+    fetch.add_argument("names", nargs="+", metavar="NAME", help="a data set, as `swapsvm datasets` names it")
+    fetch.set_defaults(run=fetch_datasets)
+
+
+def list_datasets(arguments: argparse.Namespace) -> None:
+    """Print the table of data sets."""
+    from .datasets.listing import table
+
+    sys.stdout.write(table())
+
+
+def fetch_datasets(arguments: argparse.Namespace) -> None:
+    """Get the files of the data sets and say where they are."""
+    from .datasets.loading import obtain
+    from .datasets.registry import find_entry
+
+    for entry in [find_entry(name) for name in arguments.names]:
+        for file in entry.files:
+            sys.stdout.write(f"{file.name}: {obtain(file)}\n")
 
 
 def add_demo(subcommands: Subcommands) -> None:

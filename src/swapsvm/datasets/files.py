@@ -2,7 +2,7 @@
 
 A file is looked for in ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, or the platform's own place),
 as plain text or compressed. It is checked on every reading: hashing costs a tenth of parsing. The uncompressed text of
-a compressed file is kept in the cache, because bzip2 takes ten times as long as parsing.
+a compressed file is kept in the cache, because bzip2 takes several times as long as parsing.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from lzma import LZMAError
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
+from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
-from .svmlight import parse, pieces
+from .svmlight import DAMAGED, of_the_system, parse, pieces
 
-ENDINGS = ("", ".bz2", ".gz", ".xz")  # plain text first: it is the fastest
+ENDINGS = ("", ".bz2", ".gz")  # plain text first: it is the fastest
 
 
 def data_folder() -> Path | None:
@@ -45,35 +46,58 @@ def cache_folder() -> Path:
 def find(file: DataFile) -> Path | None:
     """The copy to read, if there is one."""
     folders = [folder for folder in (data_folder(), cache_folder()) if folder]
-    candidates = (folder / f"{file.name}{ending}" for ending in ENDINGS for folder in folders)
+    names = [f"{file.name}{ending}" for ending in ENDINGS] + ([file.original] if file.original else [])
+    candidates = (folder / name for name in names for folder in folders)
     return next((path for path in candidates if path.is_file()), None)
+
+
+def download_name(file: DataFile) -> str:
+    """The name of the published file, as ``find`` knows it."""
+    ending = Path(file.address or "").suffix
+    return file.original or file.name + (ending if ending in ENDINGS else "")
 
 
 def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
     """The rows and labels of a copy, checked."""
-    text = verified(pieces(path), path, file)
+    text = verified(path, file)
     if path.name != file.name and not is_archive(path, file):
         text = kept(text, cache_folder() / file.name)
-    try:
+    with errors_named(path, file), closing(text):
         return parse(text, features)
-    except DatasetError:
-        raise
-    except (ValueError, EOFError, OSError, LZMAError) as error:
-        raise not_the_file(path, file, str(error)) from None
 
 
-def verified(text: Iterable[bytes], path: Path, file: DataFile) -> Iterator[bytes]:
+def check(path: Path, file: DataFile) -> None:
+    """Nothing, unless the copy is not what the registry says."""
+    with errors_named(path, file):
+        if not is_archive(path, file):
+            for _ in verified(path, file):
+                pass
+
+
+@contextmanager
+def errors_named(path: Path, file: DataFile) -> Iterator[None]:
+    """Every fault of the content as a ``DatasetError`` with the file and the checksum it should have."""
+    try:
+        yield
+    except DAMAGED as error:
+        if of_the_system(error):
+            raise
+        about = f"{path} is not {file.name} of the registry ({file.expected})"
+        raise DatasetError(f"{about}: {error}; delete or replace it") from None
+
+
+def verified(path: Path, file: DataFile) -> Generator[bytes, None, None]:
     """The text, unless it is too long or, at its end, not the one of the registry."""
     algorithm, _, wanted = (file.text or "sha256:").partition(":")
     digest, size = hashlib.new(algorithm), 0
-    for piece in text:
+    for piece in to_svmlight(pieces(path)) if path.name == file.original else pieces(path):
         size += len(piece)
         if size > file.bytes:
-            raise not_the_file(path, file, f"more than {file.bytes} bytes")
+            raise ValueError(f"its text has more than {file.bytes} bytes")
         digest.update(piece)
         yield piece
     if digest.hexdigest() != wanted and not is_archive(path, file):
-        raise not_the_file(path, file, f"its text has {algorithm}:{digest.hexdigest()}")
+        raise ValueError(f"its text has {algorithm}:{digest.hexdigest()}")
 
 
 def is_archive(path: Path, file: DataFile) -> bool:
@@ -85,12 +109,7 @@ def is_archive(path: Path, file: DataFile) -> bool:
         return hashlib.file_digest(archive, algorithm).hexdigest() == wanted
 
 
-def not_the_file(path: Path, file: DataFile, found: str) -> DatasetError:
-    """The error for a copy that is damaged or another file."""
-    return DatasetError(f"{path} is not {file.name} of the registry ({file.expected}): {found}; delete or replace it")
-
-
-def kept(text: Iterable[bytes], path: Path) -> Iterator[bytes]:
+def kept(text: Iterable[bytes], path: Path) -> Generator[bytes, None, None]:
     """The text, which stands in ``path`` once it has come to its end; not in a folder that cannot be written to."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

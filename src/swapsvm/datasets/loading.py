@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .files import cache_folder, find, read_file
+from .download import download
+from .files import find, read_file
 from .recipes import RECIPES, Rows
 from .registry import DataFile, DatasetError, Entry, find_entry
 
@@ -42,8 +44,8 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     """Load a data set.
 
     Its files are looked for in the folder ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, by default
-    the platform's own), as plain text or as ``.bz2``, ``.gz`` or ``.xz``. Every reading is checked against the
-    checksums of the registry.
+    the platform's own), as plain text or as ``.bz2`` or ``.gz``, and else downloaded to the latter. Every
+    reading is checked against the checksums of the registry.
 
     Parameters
     ----------
@@ -79,19 +81,15 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     return Dataset(name, *arrays(entry, train), *arrays(entry, test), task_of(entry), entry.values)
 
 
+def obtain(file: DataFile) -> Path:
+    """A local copy, downloaded if there is none."""
+    return find(file) or download(file)
+
+
 def read_part(entry: Entry, file: DataFile, dtype: DTypeLike) -> Rows:
     """One file as rows."""
-    path = find(file)
-    if path is None:
-        raise DatasetError(missing(file))
-    X, y = read_file(path, file, entry.file_features or entry.features)
+    X, y = read_file(obtain(file), file, entry.file_features or entry.features)
     return Rows(X.astype(dtype, copy=False), y if entry.classes == 0 else integers(y, file))
-
-
-def missing(file: DataFile) -> str:
-    """How to get a file that is not there."""
-    source = f"get it from {file.address}" if file.address else "it has no public address in this form"
-    return f"{file.name} is missing: {source}, and put it in $SWAPSVM_DATA or {cache_folder()}"
 
 
 def integers(y: np.ndarray, file: DataFile) -> np.ndarray:

@@ -23,6 +23,7 @@ class DataFile:
     address: str | None = None
     text: str | None = None
     archive: str | None = None
+    original: str | None = None
     published: bool = False
 
     @property

@@ -1,12 +1,13 @@
-"""Reading svmlight (LIBSVM) text: plain, bzip2, gzip or xz, told apart by their first bytes, piece by piece."""
+"""Reading svmlight (LIBSVM) text: plain, bzip2 or gzip, told apart by their first bytes, piece by piece."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
-import lzma
+import operator
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +21,9 @@ from .._core import SvmlightReader
 PIECE = 1 << 18  # bytes
 OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
-    b"\x1f\x8b": gzip.GzipFile,
-    b"\xfd7zXZ": lzma.LZMAFile,
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
 }
+DAMAGED = (ValueError, EOFError, OSError, zlib.error)  # what parsing and decompressing raise
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
@@ -33,7 +34,7 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
     Parameters
     ----------
     source : path, bytes or binary file
-        The text, plain or compressed by bzip2, gzip or xz. ``bytes`` are the content itself, not a path.
+        The text, plain or compressed by bzip2 or gzip. ``bytes`` are the content itself, not a path.
     n_features : int, optional
         The number of columns; by default the largest index that occurs.
 
@@ -55,11 +56,14 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
-    if n_features is not None and n_features < 1:
+    columns = 0 if n_features is None else operator.index(n_features)
+    if columns < (n_features is not None):
         raise ValueError(f"n_features must be at least 1, not {n_features}")
     try:
-        return parse(pieces(source), n_features or 0)
-    except (ValueError, EOFError, lzma.LZMAError) as error:
+        return parse(pieces(source), columns)
+    except DAMAGED as error:
+        if of_the_system(error):
+            raise
         raise ValueError(f"{name_of(source)}: {error}") from None
 
 
@@ -102,6 +106,11 @@ def unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
         yield opener(buffered) if opener else buffered
     finally:
         buffered.detach()
+
+
+def of_the_system(error: Exception) -> bool:
+    """Whether the error is about the machine (no such file, no permission), not about the content."""
+    return getattr(error, "errno", None) is not None
 
 
 def name_of(source: Source) -> str:

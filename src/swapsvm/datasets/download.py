@@ -1,0 +1,101 @@
+"""Downloading a data file: resumed when the connection breaks, checked, and only then put in its place."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from .files import cache_folder, check, download_name
+from .registry import DataFile, DatasetError
+from .svmlight import PIECE
+
+ATTEMPTS = 3
+TIMEOUT = 30  # seconds without a byte
+
+
+def download(file: DataFile) -> Path:
+    """Fetch a file into the cache directory."""
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as drafts:
+        draft = Path(drafts) / download_name(file)
+        fetch(file, draft)
+        check(draft, file)
+        return draft.replace(folder / draft.name)
+
+
+def fetch(file: DataFile, draft: Path) -> None:
+    """Transfer the file, in several attempts if need be."""
+    if file.address is None:
+        raise DatasetError(f"{file.name} is missing and has no public address; {way_out(file)}")
+    problem: Exception | None = None
+    for _ in range(ATTEMPTS):
+        try:
+            return transfer(file, draft)
+        except DatasetError:
+            raise
+        except (OSError, HTTPException) as error:
+            problem = error
+            if isinstance(error, HTTPError):
+                error.close()
+                draft.unlink(missing_ok=True)  # it may be the resuming that is refused
+    raise DatasetError(f"cannot download {file.address} ({problem}); {way_out(file)}")
+
+
+def way_out(file: DataFile) -> str:
+    """What to do without a download."""
+    return f"get it by other means and put it as {download_name(file)} in $SWAPSVM_DATA or in {cache_folder()}"
+
+
+def transfer(file: DataFile, draft: Path) -> None:
+    """One attempt: what is missing from the draft, or everything if the server cannot resume."""
+    begin = draft.stat().st_size if draft.exists() else 0
+    headers = {"User-Agent": "swapsvm"} | ({"Range": f"bytes={begin}-"} if begin else {})
+    with urlopen(Request(str(file.address), headers=headers), timeout=TIMEOUT) as answer:
+        resumed = answer.headers.get("Content-Range", "").startswith(f"bytes {begin}-")
+        if answer.status == 206 and not resumed:
+            draft.unlink()
+            raise ConnectionError("the server sent another part of the file than it was asked for")
+        receive(answer, draft, begin if resumed else 0, file)
+
+
+def receive(answer: HTTPResponse, draft: Path, begin: int, file: DataFile) -> None:
+    """Write the answer to the draft, from ``begin`` on; more than the registry's size is refused."""
+    length = answer.headers.get("Content-Length", "")
+    total = begin + int(length) if length.isdecimal() else None
+    with draft.open("r+b" if begin else "wb") as out, Progress(file.name, total) as progress:
+        out.seek(begin)
+        while piece := answer.read1(PIECE):  # read would lose what came before a stall
+            out.write(piece)
+            progress.show(out.tell())
+            if out.tell() > file.bytes:
+                raise DatasetError(f"{file.address} sends more than the {file.bytes} bytes of {file.name}")
+        if total is not None and out.tell() < total:
+            raise ConnectionError(f"it ended after {out.tell()} of {total} bytes")
+
+
+class Progress:
+    """One line on stderr that counts up, if stderr is a terminal."""
+
+    def __init__(self, name: str, total: int | None) -> None:
+        self.name, self.total, self.shown = name, total, ""
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            sys.stderr.write("\n")
+
+    def show(self, done: int) -> None:
+        """Say how far it is, whenever the text changes."""
+        of = f" of {self.total / 1e6:.1f}" if self.total else ""
+        text = f"\rdownloading {self.name}: {done / 1e6:.1f}{of} MB"
+        if text != self.shown and sys.stderr.isatty():
+            sys.stderr.write(text)
+            sys.stderr.flush()
+            self.shown = text
