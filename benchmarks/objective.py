@@ -74,7 +74,8 @@ def measured_fit(competitor: Competitor, X: Any, y: Any) -> dict[str, Any]:
     cpu = time.process_time()
     _, seconds = timed(lambda: competitor.fit(X, y))
     cpu = time.process_time() - cpu
-    return {"fit_seconds": seconds, "fit_cpu_seconds": cpu, "peak_bytes": peak_memory() - before}
+    peak = peak_memory() - before
+    return {"fit_seconds": seconds, "fit_cpu_seconds": cpu, "peak_bytes": peak, "cores_after": usable_cores()}
 
 
 def usable_cores() -> int:

@@ -197,13 +197,19 @@ def parameters_section(records: Sequence[Record]) -> list[str]:
     return ["## Parameters", "", note, "", *table_lines(("data", "C", "gamma"), rows)]
 
 
+def cores_of(record: Record) -> str:
+    """Usable cores; fewer at the end of the fit than at its beginning means that somebody took them away."""
+    before, after = record.get("cores", "?"), record.get("cores_after")
+    return f"{before}" if after in (None, before) else f"{before}, later {after}"
+
+
 def conditions_section(records: Sequence[Record]) -> list[str]:
     runs = [r for r in records if r["status"] != "absent"]
     found = {
         "machine": {f"{r['where']['cpu']}, {r['where']['cores']} cores, SIMD {r['where']['simd']}" for r in records},
         "swapsvm": {f"{r['where']['swapsvm']} ({r['where']['commit']})" for r in records},
         "versions": {", ".join(f"{k} {v}" for k, v in r["where"]["versions"].items()) for r in records},
-        "threads": {f"{r['threads']} (usable cores during the fit: {r.get('cores', '?')})" for r in runs},
+        "threads": {f"{r['threads']} (on {cores_of(r)} cores)" for r in runs},
         "data type": {r["dtype"] for r in runs},
         "time": {f"{min(r['time'] for r in records)} to {max(r['time'] for r in records)}"},
     }
