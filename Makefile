@@ -4,7 +4,12 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 SANITIZED = $(VENV)-sanitize
 
-.PHONY: install demo test lint format sanitize bench clean
+# Those of the extra "bench", each installed by itself; `make bench OPTIONS="--dtype float32" RESULTS=results/float32`.
+PEERS = scikit-learn-intelex libsvm-official thundersvm-cpu
+OPTIONS =
+RESULTS ?= results/$(firstword $(MAKECMDGOALS))
+
+.PHONY: install demo test lint format sanitize bench bench-quick clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -40,9 +45,13 @@ sanitize:
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2 \
 	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_sampling.py tests/test_svmlight.py -k "not limit_of_seconds" -n 2
 
-bench: install
-	$(BIN)/python benchmarks/micro/columns.py
-	$(BIN)/python benchmarks/tolerance.py
+# Raw results go to $(RESULTS).jsonl and continue there if interrupted; the report to $(RESULTS)/report.md. Peers that
+# cannot be installed are left out, one by one.
+bench bench-quick: $(BIN)/python
+	$(BIN)/python -m pip install --quiet ".[demo]"
+	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is left out"; done
+	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
+	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
 
 clean:
 	rm -rf build dist $(VENV) $(SANITIZED)

@@ -1,13 +1,12 @@
 """Evidence for the default ``tol`` of SVC: accuracy, time and model against the relative gap at which a fit stops.
 
 Writes benchmarks/results/tolerance.md; what stands in that file above its first heading of level 2 is kept.
-Data sets other than digits come from the directory $SWAPSVM_DATA (LIBSVM files, .bz2) and are left out if missing.
+Data sets other than digits come from ``swapsvm.datasets`` and are left out if missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -16,10 +15,11 @@ from typing import Any
 
 import numpy as np
 from micro.columns import append_json, surroundings
-from sklearn.datasets import load_digits, load_svmlight_file
+from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from swapsvm import SVC
+from swapsvm.datasets import DatasetError, load
 from swapsvm.kernels import KERNELS, resolve_gamma
 
 DEFAULT = 0.01
@@ -67,16 +67,9 @@ def digits() -> Split:
     return X_train, y_train, X_test, y_test
 
 
-def libsvm(name: str, features: int, *, sparse: bool = False, largest: float = 1.0) -> Split:
-    """Training and test file of $SWAPSVM_DATA, divided by their largest value."""
-    return *_file(name, features, sparse, largest), *_file(f"{name}.t", features, sparse, largest)
-
-
-def _file(name: str, features: int, sparse: bool, largest: float) -> tuple[Any, np.ndarray]:
-    path = Path(os.environ.get("SWAPSVM_DATA", "no such directory")) / f"{name}.bz2"
-    X, y = load_svmlight_file(str(path), n_features=features, dtype=np.float32)
-    X.data /= np.float32(largest)
-    return X if sparse else X.toarray(), y
+def real(name: str) -> Split:
+    data = load(name, np.float32)
+    return data.X_train, data.y_train, data.X_test, data.y_test
 
 
 def subsample(split: Split, train: int, test: int) -> Split:
@@ -88,12 +81,12 @@ def subsample(split: Split, train: int, test: int) -> Split:
 
 DATA = (
     DataSet("digits", digits, 1, 4),
-    DataSet("pendigits", lambda: libsvm("pendigits", 16, largest=100), 16, 4),
-    DataSet("letter", lambda: libsvm("letter.scale", 16), 16, 16),
-    DataSet("usps", lambda: libsvm("usps", 256), 16, 4),
-    DataSet("a6a", lambda: libsvm("a6a", 123, sparse=True), 1, 1),
-    DataSet("w6a", lambda: libsvm("w6a", 300, sparse=True), 16, 1),
-    DataSet("ijcnn1, 15000 rows", lambda: subsample(libsvm("ijcnn1", 22), 15_000, 30_000), 16, 4),
+    DataSet("pendigits", lambda: real("pendigits"), 16, 4),
+    DataSet("letter", lambda: real("letter"), 16, 16),
+    DataSet("usps", lambda: real("usps"), 16, 4),
+    DataSet("a6a", lambda: real("a6a"), 1, 1),
+    DataSet("w6a", lambda: real("w6a"), 16, 1),
+    DataSet("ijcnn1, 15000 rows", lambda: subsample(real("ijcnn1"), 15_000, 30_000), 16, 4),
 )
 
 
@@ -264,8 +257,8 @@ def main() -> None:
             continue
         try:
             new = fits_of(data, options.threads)
-        except FileNotFoundError as error:
-            print(f"{data.name} is left out: {error.filename} is not there (set SWAPSVM_DATA)", flush=True)
+        except DatasetError as error:
+            print(f"{data.name} is left out: {error}", flush=True)
             continue
         print("\n".join(table_of(data, new)), flush=True)
         fits += new

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import scipy
 import scipy.sparse as sp
-from sklearn.datasets import load_svmlight_file
 from threadpoolctl import threadpool_limits
 
 import swapsvm
 from swapsvm import _core
+from swapsvm.datasets import DatasetError, load
 from swapsvm.gram import Gram
 from swapsvm.kernels import KERNELS, make_kernel, resolve_gamma
 from swapsvm.problems import L2SVC
@@ -70,12 +70,13 @@ def dense_case() -> Case:
 
 
 def sparse_case() -> Case | None:
-    """w8a, if $SWAPSVM_DATA has it."""
-    path = Path(os.environ.get("SWAPSVM_DATA", "")) / "w8a.bz2"
-    if not os.environ.get("SWAPSVM_DATA") or not path.exists():
+    """w8a, if it is there."""
+    try:
+        data = load("w8a", np.float32)
+    except DatasetError as error:
+        print(f"w8a is left out: {error}")
         return None
-    X, y = load_svmlight_file(str(path), n_features=300, dtype=np.float32)
-    return Case("w8a 49749 x 300 sparse", X, y)
+    return Case("w8a 49749 x 300 sparse", data.X_train, data.y_train)
 
 
 class Bench:
@@ -297,8 +298,6 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     cases = [case for case in (dense_case(), sparse_case()) if case is not None]
-    if len(cases) < 2:
-        print("w8a is left out: set SWAPSVM_DATA to a directory with w8a.bz2 (LIBSVM format)")
     print(", ".join(f"{key} {value}" for key, value in surroundings().items()))
     for case in cases:
         for threads in options.threads:

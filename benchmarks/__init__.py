@@ -1,0 +1,1 @@
+"""Measurements: what is measured (objective), on what (datasets), by whom (solvers)."""

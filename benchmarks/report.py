@@ -1,0 +1,266 @@
+"""Read raw results, write a report: ``python -m benchmarks.report results/bench.jsonl --output results/bench``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import records as raw
+from .datasets import REAL
+from .figures import SERIES, draw_all, points_of
+from .records import Record
+from .summary import Cell, Table, exponent, geometric_mean
+from .targets import OWN, TARGETS, accuracy_difference, floor_ratio
+
+MEGABYTE = 2**20
+
+
+def table_lines(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def number(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+# ---- sections -------------------------------------------------------------------------------------------------
+
+
+def targets_section(records: Sequence[Record]) -> list[str]:
+    rows = []
+    for target in TARGETS:
+        value = target.measure(records)
+        goal = f"{target.sign} {target.goal:g}"
+        rows.append((target.what, target.against, goal, number(value, ".3g"), target.verdict(value)))
+    peers = Table(records, "peers").data
+    known = sum(data in REAL for data in peers)
+    note = f"Over {len(peers)} data sets, {known} of them among the {len(REAL)} that the goals are meant for."
+    return ["## Targets", "", note, "", *table_lines(("what", "against", "goal", "measured", "verdict"), rows)]
+
+
+def fit_section(records: Sequence[Record]) -> list[str]:
+    table = Table(records, "peers")
+    rows = [(data, size_of(table, data), *(seconds(table.cell(data, s)) for s in table.solvers)) for data in table.data]
+    head = ("data", "rows x features", *table.solvers)
+    note = "Fit time in seconds, median and (smallest-largest) of the repetitions, each in a fresh process."
+    return ["## Fit time", "", note, "", *table_lines(head, rows), *ratio_lines(table, "fit_seconds")]
+
+
+def predict_section(records: Sequence[Record]) -> list[str]:
+    note = "Time to predict the test rows, each competitor with its own model."
+    return ["## Predict time", "", note, "", *ratio_lines(Table(records, "peers"), "predict_seconds")]
+
+
+def ratio_lines(table: Table, name: str) -> list[str]:
+    """Peer / ours, with a last line of geometric means."""
+    peers = [solver for solver in table.solvers if solver != OWN]
+    rows = [(data, *(table.ratio(data, peer, OWN, name) or "" for peer in peers)) for data in table.data]
+    means = [[r.value for r in table.ratios(peer, OWN, name).values()] for peer in peers]
+    last = ("**geometric mean**", *(f"**{geometric_mean(m):.2f}** of {len(m)}" if m else "" for m in means))
+    return table_lines((f"time of the peer / {OWN}", *peers), [*rows, last])
+
+
+def size_of(table: Table, data: str) -> str:
+    known = [table.cell(data, s).first for s in table.solvers if table.cell(data, s).records]
+    shape = next((r for r in known if "rows" in r), None)
+    if shape is None:
+        return ""
+    return f"{shape['rows']} x {shape['features']}" + (f", {100 * shape['density']:.2g}% full" * shape["sparse"])
+
+
+def seconds(cell: Cell) -> str:
+    """Median and extremes, or how it ended."""
+    values = cell.values("fit_seconds")
+    if not cell.records:
+        return ""
+    if not values:
+        return "timeout" if cell.timed_out else f"{cell.first['status']} in {cell.first.get('stage', 'loading')}"
+    ended = "" if all(r["status"] == "ok" for r in cell.records) else f", {cell.records[-1]['status']} later"
+    return f"{cell.median('fit_seconds'):.3g} ({min(values):.3g}-{max(values):.3g}){ended}"
+
+
+def model_section(records: Sequence[Record]) -> list[str]:
+    table = Table(records, "peers")
+    accuracy = [
+        (data, *(percent(table.cell(data, s)) for s in table.solvers), number(accuracy_difference(table, data), "+.2f"))
+        for data in table.data
+    ]
+    support = [(d, *(number(table.cell(d, s).median("support"), ".0f") for s in table.solvers)) for d in table.data]
+    return [
+        "## Accuracy and support vectors",
+        "",
+        *table_lines(("test accuracy, %", *table.solvers, "ours - best peer"), accuracy),
+        *table_lines(("support vectors", *table.solvers), support),
+    ]
+
+
+def percent(cell: Cell) -> str:
+    value = cell.median("accuracy")
+    return "" if value is None else f"{100 * value:.2f}"
+
+
+def effort_section(records: Sequence[Record]) -> list[str]:
+    """Kernel values over the floor, and the certificates."""
+    table = Table(records, "peers")
+    cells = {data: table.cell(data, OWN) for data in table.data}
+    rows = [
+        (
+            data,
+            number(cell.median("evaluations"), ".3g"),
+            number(floor_ratio(cell.first), ".2f"),
+            number(cell.median("iterations"), ".0f"),
+            number(cell.median("relative_gap"), ".2g"),
+            number(cell.median("verified_gap"), ".2g"),
+            cell.first.get("stop_reason", ""),
+        )
+        for data, cell in cells.items()
+        if cell.records
+    ]
+    head = ("data", "kernel values", "/ floor", "iterations", "relative gap", "by NumPy", "stopped by")
+    note = "The floor counts each kernel value that the model needs once: support vectors x rows, summed over pairs."
+    return ["## Kernel values and certificates", "", note, "", *table_lines(head, rows)]
+
+
+def memory_section(records: Sequence[Record]) -> list[str]:
+    table = Table(records, "peers")
+    rows = [(d, *(number(megabytes(table.cell(d, s)), ".0f") for s in table.solvers)) for d in table.data]
+    lines = ["## Memory", "", "Peak of the resident set during a fit beyond what was there before, in megabytes.", ""]
+    return [*lines, *table_lines(("data", *table.solvers), rows), *small_cache_lines(records)]
+
+
+def megabytes(cell: Cell) -> float | None:
+    peak = cell.median("peak_bytes")
+    return None if peak is None else peak / MEGABYTE
+
+
+def small_cache_lines(records: Sequence[Record]) -> list[str]:
+    """A cache of 16 MB does not grow with the rows; what does is seen from line to line."""
+    cells = [cell for cell in Table(records, "memory").cells.values() if cell.values("peak_bytes")]
+    rows, before = [], None
+    for cell in sorted(cells, key=lambda cell: cell.first["rows"]):
+        first, peak = cell.first, cell.median("peak_bytes") or 0.0
+        added = "" if before is None else f"{(peak - before[1]) / (first['rows'] - before[0]):.0f}"
+        sizes = (peak, first["cache_bytes"], first["model_bytes"])
+        rows.append((first["rows"], *(f"{size / MEGABYTE:.1f}" for size in sizes), added))
+        before = first["rows"], peak
+    head = ("rows (synthetic, cache_size=16)", "peak, MB", "cache in use, MB", "model, MB", "bytes per row added")
+    return table_lines(head, rows) if rows else []
+
+
+def scaling_section(records: Sequence[Record]) -> list[str]:
+    rows = []
+    for suite in SERIES:
+        for solver in Table(records, suite).solvers:
+            points = points_of(records, suite, solver)
+            if suite != "noise" and len(points) > 2:
+                sizes, times = zip(*points, strict=True)
+                rows.append((SERIES[suite], solver, f"{sizes[0]:g} to {sizes[-1]:g}", exponent(sizes, times)))
+    note = "b of fit time ~ size^b, by least squares on a log-log scale, with its standard error."
+    return ["## Scaling", "", note, "", *table_lines(("what grows", "solver", "range", "exponent"), rows)]
+
+
+def solvers_section(records: Sequence[Record]) -> list[str]:
+    table = Table(records, "convergence")
+    rows = [solver_row(data, solver, cell.first) for (data, solver), cell in table.cells.items()]
+    head = ("data", "solver", "s to gap 0.01", "s in all", "last gap", "stopped by", "kernel values", "support vectors")
+    note = "One run each, to a gap of 0.001 or the limit of time."
+    return ["## Our solvers", "", note, "", *table_lines(head, rows)] if rows else []
+
+
+def solver_row(data: str, solver: str, r: Record) -> tuple[str, ...]:
+    trace = r.get("trace", {"seconds": [], "gap": []})
+    reached = [s for s, gap in zip(trace["seconds"], trace["gap"], strict=True) if gap <= 0.01]
+    numbers = (number(min(reached, default=None), ".3g"), number(r.get("fit_seconds"), ".3g"))
+    certificate = (number(r.get("relative_gap"), ".2g"), str(r.get("stop_reason", r["status"])))
+    return data, solver, *numbers, *certificate, number(r.get("evaluations"), ".3g"), str(r.get("support", ""))
+
+
+def failures_section(records: Sequence[Record]) -> list[str]:
+    ended = [r for r in records if r["status"] not in ("ok", "absent")]
+    absent = [r for r in records if r["status"] == "absent"]
+    lines = [
+        f"- {r['solver']} on {r['data']}: {r['status']} in {r.get('stage', 'loading')} (limit {r['limit']:g} s"
+        + (f"; {r['message']})" if r.get("message") else ")")
+        for r in ended
+    ]
+    lines += [f"- {r.get('solver') or r.get('data')} is absent: {r['message']}" for r in absent]
+    return ["## Not finished, or absent", "", *(list(dict.fromkeys(lines)) or ["Nothing."]), ""]
+
+
+def parameters_section(records: Sequence[Record]) -> list[str]:
+    known = {r["data"]: r for r in records if r.get("suite") == "peers" and "C" in r}
+    rows = [(data, f"{r['C']:g}", f"{r['gamma']:.4g}") for data, r in known.items()]
+    note = "Common to all competitors, chosen by `python -m benchmarks.tune`; the series w1a..w8a uses those of w8a."
+    return ["## Parameters", "", note, "", *table_lines(("data", "C", "gamma"), rows)]
+
+
+def cores_of(record: Record) -> str:
+    """Usable cores; fewer at the end of the fit than at its beginning means that somebody took them away."""
+    before, after = record.get("cores", "?"), record.get("cores_after")
+    return f"{before}" if after in (None, before) else f"{before}, later {after}"
+
+
+def conditions_section(records: Sequence[Record]) -> list[str]:
+    runs = [r for r in records if r["status"] != "absent"]
+    found = {
+        "machine": {f"{r['where']['cpu']}, {r['where']['cores']} cores, SIMD {r['where']['simd']}" for r in records},
+        "swapsvm": {f"{r['where']['swapsvm']} ({r['where']['commit']})" for r in records},
+        "versions": {", ".join(f"{k} {v}" for k, v in r["where"]["versions"].items()) for r in records},
+        "threads": {f"{r['threads']} (on {cores_of(r)} cores)" for r in runs},
+        "data type": {r["dtype"] for r in runs},
+        "time": {f"{min(r['time'] for r in records)} to {max(r['time'] for r in records)}"},
+    }
+    return ["## Conditions", "", *(f"- {name}: {'; '.join(sorted(values))}" for name, values in found.items()), ""]
+
+
+# ---- the whole ------------------------------------------------------------------------------------------------
+
+SECTIONS = {
+    "targets": targets_section,
+    "fit": fit_section,
+    "predict": predict_section,
+    "model": model_section,
+    "floor": effort_section,
+    "memory": memory_section,
+    "scaling": scaling_section,
+    "convergence": solvers_section,
+    "failures": failures_section,
+    "parameters": parameters_section,
+    "conditions": conditions_section,
+}
+
+
+def report(records: Sequence[Record], figures: dict[str, str], source: str) -> str:
+    """Markdown: each section, and below it the figure of the same name."""
+    lines = ["# Benchmarks", "", f"Made by `python -m benchmarks.report` from `{source}`.", ""]
+    for name, section in SECTIONS.items():
+        lines += section(records)
+        if name in figures:
+            lines += [f"![{figures[name]}](figures/{name}.png)", ""]
+    return "\n".join(lines)
+
+
+def write(records: Sequence[Record], output: Path, source: str) -> Path:
+    output.mkdir(parents=True, exist_ok=True)
+    figures = draw_all(records, output / "figures")
+    path = output / "report.md"
+    path.write_text(report(records, figures, source))
+    return path
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="JSON lines of benchmarks.run")
+    parser.add_argument("--output", type=Path, help="directory of the report; by default the name of the results")
+    options = parser.parse_args(words)
+    records = raw.read(options.results)
+    if not records:
+        parser.error(f"{options.results} has no results: run python -m benchmarks.run --output {options.results}")
+    print(write(records, options.output or options.results.with_suffix(""), options.results.name))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Which runs belong together: each suite answers one question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .datasets import REAL, SCALING, WEB, Synthetic
+from .objective import Task
+
+FASTEST = ("block", "intelex")
+PEERS = ("block", "intelex", "scikit-learn", "libsvm", "thundersvm")
+OURS = ("block", "swap2", "swap", "mfw", "fw", "cvm")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Data sets and who fits them."""
+
+    name: str
+    data: tuple[str, ...]
+    solvers: tuple[str, ...]
+    repetitions: int = 3
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is the same for all runs."""
+
+    threads: int
+    dtype: str
+    limit: float
+    verify: bool
+
+
+def full() -> list[Suite]:
+    series = {name: tuple(data.name for data in found) for name, found in SCALING.items()}
+    return [
+        Suite("peers", REAL, PEERS),
+        Suite("web", WEB, FASTEST),
+        *(Suite(name, data, FASTEST) for name, data in series.items()),
+        Suite("memory", series["rows"], ("block, 16 MB cache",)),
+        Suite("convergence", ("w8a", "a9a", "ijcnn1"), OURS, 1, {"tol": 1e-3, "max_time": 60.0}),
+    ]
+
+
+def quick() -> list[Suite]:
+    """Everything in small, within five minutes on two cores."""
+    rows = tuple(Synthetic(rows=rows).name for rows in (1000, 2000, 4000, 8000))
+    features = tuple(Synthetic(rows=2000, features=features).name for features in (10, 40, 160))
+    return [
+        Suite("peers", ("pendigits", "w3a", "synthetic m=4000"), PEERS),
+        Suite("web", WEB[:4], FASTEST, 1),
+        Suite("rows", rows, FASTEST, 1),
+        Suite("features", features, FASTEST, 1),
+        Suite("memory", rows, ("block, 16 MB cache",), 1),
+        Suite("convergence", ("synthetic m=4000",), OURS, 1, {"tol": 1e-3, "max_time": 3.0}),
+    ]
+
+
+def tasks_of(suite: Suite, conditions: Conditions) -> Iterator[Task]:
+    """Data set by data set; repetitions outside, so that competitors alternate, each time beginning with another."""
+    for data in suite.data:
+        for repetition in range(suite.repetitions):
+            first = repetition % len(suite.solvers)
+            for solver in suite.solvers[first:] + suite.solvers[:first]:
+                yield task_of(suite, conditions, data, solver, repetition)
+
+
+def task_of(suite: Suite, conditions: Conditions, data: str, solver: str, repetition: int) -> Task:
+    verify = conditions.verify and suite.name == "peers" and repetition == 0
+    same = {**vars(conditions), "verify": verify, "options": suite.options}
+    return Task(suite.name, data, solver, repetition, **same)
