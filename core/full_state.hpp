@@ -68,10 +68,13 @@ class FullState final : public State<V> {
   }
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
-  // active ones.
-  std::vector<Index> extreme(int64_t size) const {
-    return choose_block(
-        size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, {});
+  // active ones, and those that the last such set had taken in, so that two sets do not undo each other's work.
+  std::vector<Index> extreme(int64_t size) {
+    auto chosen = choose_block(
+        size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, kept_);
+    kept_.assign(chosen.begin() + int64_t(kept_.size()), chosen.end());
+    if (int64_t(kept_.size()) > size / 2) kept_.resize(size_t(size / 2));
+    return chosen;
   }
 
   // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
@@ -262,6 +265,7 @@ class FullState final : public State<V> {
   int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
 
   std::unique_ptr<WorkingSet<V>> working_set_;
+  std::vector<Index> kept_;
   std::vector<double> h_;
   bool sampled_ = false;  // whether only some of the variables are watched
   bool fresh_ = false;    // whether h was summed afresh, not in increments

@@ -80,8 +80,8 @@ class WorkingSet {
   }
 
  private:
-  static constexpr int64_t kNewcomers = 256;  // whose kernel values are computed together
-  static constexpr int64_t kMirrored = 16;    // rows that are served together: one cache line of a newcomer's row
+  static constexpr int64_t kNewcomers = 128;  // whose kernel values are computed together
+  static constexpr int64_t kMirrored = 64;    // rows that are served together: a few cache lines of a newcomer's row
   static constexpr int64_t kColumns = 2048;
 
   int64_t count() const { return int64_t(slots_.size()); }
