@@ -152,7 +152,7 @@ class Run:
     def __init__(self, state: State, solver: Solver, stop: Stop, callback: Callback | None = None) -> None:
         solver.check(state)
         self.state, self.solver, self.stop, self.callback = state, solver, stop, callback
-        self.trace = Trace()
+        self.trace = Trace(state.memory_pays)
         self.iteration = 0
         self._began = time.perf_counter()
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before

@@ -110,6 +110,11 @@ class State(ABC):
         return len(self.support)
 
     @property
+    def memory_pays(self) -> bool:
+        """Whether kernel values are worth keeping between sweeps."""
+        return False
+
+    @property
     def largest_face(self) -> float:
         """How many variables a face may have for its kernel values to fit into the budget of memory."""
         return np.inf
@@ -478,6 +483,10 @@ class KernelState(State):
                 return False
         self._patience = min(2 * self._patience, 64)  # should the full pass find a violator, the next one comes later
         return True
+
+    @property
+    def memory_pays(self) -> bool:
+        return self.sampling is None and self.problem.gram.memory_pays
 
     @property
     def largest_face(self) -> float:

@@ -33,11 +33,13 @@ class Trace:
     """Records of a run.
 
     ``array()`` gives them as a structured array with fields iteration, support, evaluations, kind, seconds, value and
-    gap: ``plt.semilogy(t["evaluations"], t["gap"])``. ``kinds`` counts all steps, recorded or not.
+    gap: ``plt.semilogy(t["evaluations"], t["gap"])``. ``kinds`` counts all steps, recorded or not. ``memory_pays`` says
+    whether kernel values were found worth keeping between sweeps (see ``Gram.memory_pays``).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory_pays: bool = False) -> None:
         self.kinds: Counter[str] = Counter()
+        self.memory_pays = memory_pays
         self._records: list[np.ndarray] = []
 
     def append(self, records: np.ndarray) -> None:
