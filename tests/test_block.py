@@ -1,0 +1,202 @@
+"""The block engine: hard cases, little memory, pairs side by side, what is kept, and what single precision may decide."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+
+from swapsvm import SVC, Gram
+from swapsvm.estimators.pairs import workers_for
+from swapsvm.kernels import Function, Linear, Precomputed, Rbf
+from swapsvm.state import KernelState
+
+ROWS, LABELS = make_classification(3000, 12, flip_y=0.1, random_state=0)
+
+
+def gap_in_double(model, X, y):
+    """The relative gap of a two-class RBF model from its public attributes, by NumPy."""
+    weights = np.abs(model.dual_coef_[0]) / np.abs(model.dual_coef_[0]).sum()
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    K = rbf_kernel(X, X[model.support_], gamma=model.gamma_) + 1.0
+    h = sign * (K @ (sign[model.support_] * weights))
+    h[model.support_] += weights / model.C
+    value = weights @ h[model.support_]
+    return 2 * (value - h.min()) / value
+
+
+HARD = {
+    "huge C": (ROWS, LABELS, {"C": 1e9}),
+    "tiny C": (ROWS, LABELS, {"C": 1e-9}),
+    "duplicated rows": (np.repeat(ROWS[:300], 10, 0), np.repeat(LABELS[:300], 10), {"C": 10}),
+    "contradicting duplicates": (np.repeat(ROWS[:1500], 2, 0), np.tile([0, 1], 1500), {"C": 10}),
+    "unscaled features of size 1e6": (ROWS * np.logspace(0, 6, 12), LABELS, {"C": 10}),
+    "offset of 1e6": (ROWS + 1e6, LABELS, {"C": 10}),
+    "tiny gamma": (ROWS, LABELS, {"C": 10, "gamma": 1e-9}),
+    "huge gamma": (ROWS, LABELS, {"C": 10, "gamma": 1e9}),
+    "99.9% one class": (ROWS, (np.arange(3000) < 3).astype(int), {"C": 10}),
+    "identical rows, labels differ": (np.ones((3000, 5)), LABELS, {"C": 10}),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_cases_converge_with_a_certificate_that_holds(name):
+    X, y, options = HARD[name]
+    model = SVC(**options).fit(X, y)
+    assert model.stop_reason_ == "gap"
+    assert gap_in_double(model, X, y) == pytest.approx(model.relative_gap_, rel=1e-3, abs=1e-7)
+    assert model.relative_gap_ <= 1e-2
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_value_is_that_of_the_other_solvers(storage, dtype):
+    X = storage(ROWS.astype(dtype))
+    block = SVC(C=4, tol=1e-3).fit(X, LABELS).results_[0]
+    swaps = SVC(C=4, tol=1e-3, solver="swap2").fit(X, LABELS).results_[0]
+    assert block.value == pytest.approx(swaps.value, rel=1e-3)
+    assert -swaps.gap <= swaps.value - block.value <= block.gap
+
+
+@pytest.mark.parametrize("cache_size", [0, 1, 4])
+def test_a_working_set_smaller_than_the_support(cache_size):
+    """A noisy problem: 2300 support vectors, working sets of 512 to 1024 of them."""
+    y = np.where(np.random.default_rng(0).random(3000) < 0.3, 1 - LABELS, LABELS)
+    small = SVC(C=1, cache_size=cache_size, tol=1e-2).fit(ROWS, y)
+    assert small.relative_gap_ <= 1e-2
+    assert len(small.support_) > 1024
+    assert gap_in_double(small, ROWS, y) == pytest.approx(small.relative_gap_, rel=1e-3)
+
+
+def test_evaluations_stay_near_the_floor():
+    X, y = make_classification(12_000, 8, flip_y=0.02, class_sep=1.5, random_state=0)
+    model = SVC(C=4).fit(X, y)
+    assert len(model.support_) > 1000
+    assert model.n_evaluations_ <= 8 * len(model.support_) * len(X)
+
+
+# ---- class pairs --------------------------------------------------------------------------------------------
+
+
+def test_pairs_side_by_side_are_the_same_as_one_after_the_other():
+    X, y = load_digits(return_X_y=True)
+    one, two = (SVC(C=10, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.support_, two.support_)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.n_iter_, two.n_iter_)
+    assert one.n_evaluations_ == two.n_evaluations_
+    assert one.dual_gap_ == two.dual_gap_
+
+
+def test_one_large_pair_gets_the_threads_for_itself():
+    groups = [np.arange(0, 900), np.arange(900, 1800), np.arange(1800, 1900)]
+    gram = Gram(Linear(), np.zeros((1900, 2)), groups=groups)
+    assert workers_for(gram, [(0, 1), (0, 2), (1, 2)], 2) == 1
+    assert workers_for(gram, [(0, 2), (1, 2)], 2) == 2
+    assert workers_for(gram, [(0, 2), (1, 2)], 1) == 1
+    called = Gram(Function(lambda A, B: A @ B.T), np.zeros((1900, 2)), groups=groups)
+    assert workers_for(called, [(0, 2), (1, 2)], 2) == 1  # a user's function may not be made for threads
+
+
+def test_an_error_in_one_pair_ends_all():
+    X, y = load_digits(return_X_y=True)
+    X[y == 3] *= 1e200  # its distances overflow
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match="finite"):
+        SVC(n_jobs=2, gamma=1e-3, kernel="poly", C=1e4, tol=1e-12).fit(X, y)
+    assert time.perf_counter() - began < 30
+
+
+def test_ctrl_c_ends_pairs_side_by_side():
+    X, y = make_classification(6000, 20, n_informative=10, n_classes=4, flip_y=0.3, random_state=0)
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        SVC(C=1e4, tol=1e-9, n_jobs=2).fit(X, y)
+    assert time.perf_counter() - began < 10
+
+
+# ---- when memory pays ---------------------------------------------------------------------------------------
+
+
+def test_what_is_worth_keeping():
+    X = np.zeros((50, 784))
+    assert not Gram(Rbf(1.0), X[:, :22]).memory_pays
+    assert Gram(Rbf(1.0), X).memory_pays
+    assert not Gram(Rbf(1.0), X, cache_size=0).memory_pays
+    assert not Gram(Rbf(1.0), sp.csr_array(X)).memory_pays  # rows without entries
+    assert Gram(Function(lambda A, B: A @ B.T), X[:, :2]).memory_pays
+    assert not Gram(Precomputed(), np.eye(5)).memory_pays
+
+
+def test_kept_values_are_computed_once_and_change_nothing():
+    X, y = make_classification(4000, 150, n_informative=30, random_state=0)
+    kept, fresh = SVC(C=4).fit(X, y), SVC(C=4, cache_size=0).fit(X, y)
+    assert kept.results_[0].trace.memory_pays
+    assert not fresh.results_[0].trace.memory_pays
+    assert kept.cache_counts_["hits"] > 0
+    assert kept.n_evaluations_ < 0.7 * fresh.n_evaluations_
+    assert kept.results_[0].value == pytest.approx(fresh.results_[0].value, rel=2e-2)
+    assert max(kept.relative_gap_, fresh.relative_gap_) <= 1e-2
+
+
+def test_a_cache_too_small_for_all_lines_still_serves():
+    X, y = make_classification(3000, 150, n_informative=30, random_state=0)
+    model = SVC(C=4, cache_size=6).fit(X, y)
+    assert model.relative_gap_ <= 1e-2
+    assert model.cache_counts_["bytes"] <= 6 * 2**20
+
+
+# ---- the state ----------------------------------------------------------------------------------------------
+
+
+def test_variables_that_are_not_watched_come_back_with_the_certificate():
+    sign = np.where(LABELS == 1, 1.0, -1.0)
+    gram = Gram(Rbf(0.1), ROWS, groups=[np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)])
+    from swapsvm.problems import L2SVC
+
+    state = KernelState(L2SVC.of(gram, 0, 1, 4.0, None))
+    first = np.array([0, state.size - 1])
+    state.set_weights(first, np.array([0.5, 0.5]))
+    whole = state.gap
+    state.watch(np.arange(100))
+    state.move(state.solve_on(np.union1d(first, np.arange(100)), 64, 10, 0.1))
+    assert len(state.violators(state.size)) <= 100
+    state.certify()
+    assert len(state.violators(state.size)) > 100
+    assert state.gap < whole
+
+
+# ---- prediction ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 5), st.sampled_from([1e-3, 0.1, 10.0]), st.integers(0, 1000), st.booleans())
+def test_a_prediction_is_the_class_of_the_decision_values(n_classes, gamma, seed, sparse):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((80, 3)), rng.integers(0, n_classes, 80)
+    if len(np.unique(y)) < 2:
+        return
+    model = SVC(C=100, gamma=gamma).fit(X, y)
+    test = rng.standard_normal((200, 3))
+    test = sp.csr_array(test) if sparse else test
+    values = model.decision_function(test)
+    expected = np.argmax(values, axis=1) if values.ndim == 2 else (values > 0).astype(int)
+    np.testing.assert_array_equal(model.predict(test), model.classes_[expected])
+
+
+def test_rows_on_the_boundary_are_decided_in_double():
+    """Mirrored classes: the boundary is x = 0, and points 1e-9 from it get the sign that double precision gives."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [1.2, 0.3], [-1.2, 0.3]])
+    model = SVC(C=10, gamma=0.5).fit(X, [1, 0, 1, 0])
+    near = np.column_stack([np.array([1e-9, -1e-9, 1e-12, -1e-12]), np.zeros(4)])
+    np.testing.assert_array_equal(model.predict(near), (model.decision_function(near) > 0).astype(int))
+    np.testing.assert_array_equal(model.predict(near[:2]), [1, 0])
