@@ -1,0 +1,114 @@
+"""The critical-difference diagram of [Demsar06]: methods on an axis of ranks, bars over those that do not differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, floor
+from typing import TYPE_CHECKING, NamedTuple
+
+from .statistics import RankDiagram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Heights in rows of text; the axis is at 0, names hang below it.
+RULER = 1.5
+FIRST_BAR = -0.45
+BAR_SPACING = 0.4
+ROW_INCHES = 0.3
+INK, QUIET, BAR = "0.15", "0.55", "#0072B2"
+
+
+class Label(NamedTuple):
+    """A method's name: on which side and in which row below the axis."""
+
+    name: str
+    rank: float
+    left: bool
+    row: int
+
+
+def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
+    """Draw the diagram; the best method is on the left.
+
+    Parameters
+    ----------
+    diagram : RankDiagram
+        From ``rank_diagram``.
+    title : str, default=""
+        What was ranked.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``savefig``.
+    """
+    from matplotlib.figure import Figure
+
+    low, high = floor(diagram.ranks[0]), max(ceil(diagram.ranks[-1]), floor(diagram.ranks[0]) + 1)
+    labels = list(place_labels(diagram))
+    first_row = FIRST_BAR - BAR_SPACING * len(diagram.cliques) - 0.4
+    bottom = first_row - max(label.row for label in labels) - 0.6
+    figure = Figure(figsize=(7.0, ROW_INCHES * (RULER + 1.4 - bottom)), layout="constrained")
+    axes = figure.subplots()
+    draw_axis(axes, low, high)
+    draw_ruler(axes, diagram, low)
+    draw_bars(axes, diagram)
+    for label in labels:
+        draw_label(axes, label, first_row, (low, high))
+    axes.set(xlim=(low - 0.45 * (high - low), high + 0.45 * (high - low)), ylim=(bottom, RULER + 0.9))
+    axes.set_axis_off()
+    axes.set_title(title, loc="left", size=11, weight="bold", color=INK)
+    return figure
+
+
+def place_labels(diagram: RankDiagram) -> Iterator[Label]:
+    """The better half on the left, the others on the right; the outermost highest, so that no lines cross."""
+    half = (len(diagram.names) + 1) // 2
+    for place, (name, rank) in enumerate(zip(diagram.names, diagram.ranks, strict=True)):
+        left = place < half
+        yield Label(name, rank, left, place if left else len(diagram.names) - 1 - place)
+
+
+def draw_axis(axes: Axes, low: int, high: int) -> None:
+    """A line with a tick for each rank."""
+    axes.plot([low, high], [0, 0], color=INK, linewidth=1.2, solid_capstyle="butt")
+    for tick in range(2 * low, 2 * high + 1):
+        whole = tick % 2 == 0
+        axes.plot([tick / 2] * 2, [0, 0.25 if whole else 0.14], color=INK, linewidth=1.0)
+        if whole:
+            axes.text(tick / 2, 0.38, str(tick // 2), ha="center", va="bottom", size=9, color=INK)
+
+
+def draw_ruler(axes: Axes, diagram: RankDiagram, low: int) -> None:
+    """The length of the critical difference, above the axis."""
+    end = low + diagram.difference
+    axes.plot([low, end], [RULER, RULER], color=QUIET, linewidth=1.2)
+    for x in (low, end):
+        axes.plot([x, x], [RULER - 0.13, RULER + 0.13], color=QUIET, linewidth=1.2)
+    text = f"critical difference {diagram.difference:.2f}  (Nemenyi, {diagram.level:g})"
+    axes.text(low, RULER + 0.22, text, ha="left", va="bottom", size=8.5, color=QUIET)
+
+
+def draw_bars(axes: Axes, diagram: RankDiagram) -> None:
+    """One bar for each group of methods that do not differ."""
+    rank_of = dict(zip(diagram.names, diagram.ranks, strict=True))
+    for place, clique in enumerate(diagram.cliques):
+        height = FIRST_BAR - BAR_SPACING * place
+        ends = [rank_of[clique[0]], rank_of[clique[-1]]]
+        axes.plot(ends, [height] * 2, color=BAR, linewidth=4.5, solid_capstyle="round", zorder=3)
+
+
+def draw_label(axes: Axes, label: Label, first_row: float, span: tuple[int, int]) -> None:
+    """A line from the rank on the axis down to the name, and the rank beside it."""
+    low, high = span
+    margin = 0.06 * (high - low)
+    end = low - margin if label.left else high + margin
+    height = first_row - label.row
+    axes.plot([label.rank, label.rank, end], [0, height, height], color=QUIET, linewidth=0.9, zorder=1)
+    axes.plot([label.rank], [0], "o", color=INK, markersize=4, zorder=4)
+    side = "right" if label.left else "left"
+    text = f"{label.name}  {label.rank:.2f}" if label.left else f"{label.rank:.2f}  {label.name}"
+    offset = -margin / 4 if label.left else margin / 4
+    axes.text(end + offset, height, text, ha=side, va="center", size=10, color=INK)

@@ -1,0 +1,48 @@
+"""What [SWAP14] prints about significance: ``paper.toml`` as objects, to stand beside our own numbers."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from .statistics import Alternative
+
+
+@dataclass(frozen=True)
+class PublishedTest:
+    """One Wilcoxon signed-rank test of the paper's table; see ``paper.toml`` for the fields."""
+
+    measure: str
+    first: str
+    second: str
+    alternative: str
+    p: str
+    rejected: bool
+
+    @property
+    def direction(self) -> Alternative:
+        """The alternative as ``signed_ranks(first, second)`` takes it; the faster method has the smaller times."""
+        if self.alternative.startswith("Different"):
+            return "two-sided"
+        better_is_first = self.alternative.startswith(f"{self.first} ")
+        return "greater" if better_is_first == (self.measure == "accuracy") else "less"
+
+
+@dataclass(frozen=True)
+class PublishedStatistics:
+    """The paper's tests; see ``paper.toml`` for the fields."""
+
+    label: str
+    level: float
+    friedman: dict[str, str]
+    tests: tuple[PublishedTest, ...]
+
+
+@cache
+def published_statistics() -> PublishedStatistics:
+    """All that the paper prints."""
+    table = tomllib.loads(files(__package__).joinpath("paper.toml").read_text("utf-8"))
+    tests = tuple(PublishedTest(**fields) for fields in table.pop("tests"))
+    return PublishedStatistics(tests=tests, **table)
