@@ -15,6 +15,7 @@ from swapsvm.datasets.registry import registry
 from swapsvm.study.diagram import draw_ranks, place_labels
 from swapsvm.study.paper import published_statistics
 from swapsvm.study.statistics import (
+    cliques,
     critical_difference,
     friedman,
     holm,
@@ -375,6 +376,10 @@ def test_cliques_join_exactly_the_pairs_that_do_not_differ(ranks, sets):
     assert not any(set(a) < set(b) for a in diagram.cliques for b in diagram.cliques)
 
 
+def test_ranks_that_differ_by_just_the_critical_difference_differ():
+    assert cliques(np.array([1.0, 2.0, 2.5]), 1.0) == [(1, 3)]
+
+
 def test_impossible_diagrams_are_refused():
     with pytest.raises(ValueError, match="methods=1 must be at least 2"):
         critical_difference(1, 10)
@@ -439,4 +444,4 @@ def test_the_papers_times_have_p_values_of_26_data_sets():
     possible = {True: {f"{p:.3e}" for p in 2 * tails}, False: {f"{p:.3e}" for p in tails}}
     not_found = [t for t in times if f"{float(t.p):.3e}" not in possible[t.direction == "two-sided"]]
     assert sets == 26
-    assert [(t.first, t.second) for t in not_found] == [("SWAP", "MFW")]  # 2^-16: it must have had ties
+    assert [(t.first, t.second) for t in not_found] == [("SWAP", "MFW")]  # 2^-16, the least p of 16 data sets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
 from .statistics import RankDiagram
@@ -46,18 +45,19 @@ def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
     """
     from matplotlib.figure import Figure
 
-    low, high = floor(diagram.ranks[0]), max(ceil(diagram.ranks[-1]), floor(diagram.ranks[0]) + 1)
+    methods = len(diagram.names)
     labels = list(place_labels(diagram))
     first_row = FIRST_BAR - BAR_SPACING * len(diagram.cliques) - 0.4
     bottom = first_row - max(label.row for label in labels) - 0.6
     figure = Figure(figsize=(7.0, ROW_INCHES * (RULER + 1.4 - bottom)), layout="constrained")
     axes = figure.subplots()
-    draw_axis(axes, low, high)
-    draw_ruler(axes, diagram, low)
+    draw_axis(axes, methods)
+    draw_ruler(axes, diagram)
     draw_bars(axes, diagram)
     for label in labels:
-        draw_label(axes, label, first_row, (low, high))
-    axes.set(xlim=(low - 0.45 * (high - low), high + 0.45 * (high - low)), ylim=(bottom, RULER + 0.9))
+        draw_label(axes, label, first_row, methods)
+    room = 0.45 * (methods - 1)  # for the names
+    axes.set(xlim=(1 - room, methods + room), ylim=(bottom, RULER + 0.9))
     axes.set_axis_off()
     axes.set_title(title, loc="left", size=11, weight="bold", color=INK)
     return figure
@@ -71,24 +71,24 @@ def place_labels(diagram: RankDiagram) -> Iterator[Label]:
         yield Label(name, rank, left, place if left else len(diagram.names) - 1 - place)
 
 
-def draw_axis(axes: Axes, low: int, high: int) -> None:
-    """A line with a tick for each rank."""
-    axes.plot([low, high], [0, 0], color=INK, linewidth=1.2, solid_capstyle="butt")
-    for tick in range(2 * low, 2 * high + 1):
-        whole = tick % 2 == 0
-        axes.plot([tick / 2] * 2, [0, 0.25 if whole else 0.14], color=INK, linewidth=1.0)
-        if whole:
-            axes.text(tick / 2, 0.38, str(tick // 2), ha="center", va="bottom", size=9, color=INK)
+def draw_axis(axes: Axes, methods: int) -> None:
+    """A line with a tick for each rank, from 1 to the number of methods."""
+    axes.plot([1, methods], [0, 0], color=INK, linewidth=1.2, solid_capstyle="butt")
+    for rank in range(1, methods + 1):
+        axes.plot([rank, rank], [0, 0.25], color=INK, linewidth=1.0)
+        axes.text(rank, 0.38, str(rank), ha="center", va="bottom", size=9, color=INK)
+    for rank in range(1, methods):
+        axes.plot([rank + 0.5, rank + 0.5], [0, 0.14], color=INK, linewidth=1.0)
 
 
-def draw_ruler(axes: Axes, diagram: RankDiagram, low: int) -> None:
+def draw_ruler(axes: Axes, diagram: RankDiagram) -> None:
     """The length of the critical difference, above the axis."""
-    end = low + diagram.difference
-    axes.plot([low, end], [RULER, RULER], color=QUIET, linewidth=1.2)
-    for x in (low, end):
+    end = 1 + diagram.difference
+    axes.plot([1, end], [RULER, RULER], color=QUIET, linewidth=1.2)
+    for x in (1, end):
         axes.plot([x, x], [RULER - 0.13, RULER + 0.13], color=QUIET, linewidth=1.2)
-    text = f"critical difference {diagram.difference:.2f}  (Nemenyi, {diagram.level:g})"
-    axes.text(low, RULER + 0.22, text, ha="left", va="bottom", size=8.5, color=QUIET)
+    text = f"critical difference {diagram.difference:.2f} (Nemenyi, level {diagram.level:g})"
+    axes.text(1, RULER + 0.22, text, ha="left", va="bottom", size=8.5, color=QUIET)
 
 
 def draw_bars(axes: Axes, diagram: RankDiagram) -> None:
@@ -100,11 +100,10 @@ def draw_bars(axes: Axes, diagram: RankDiagram) -> None:
         axes.plot(ends, [height] * 2, color=BAR, linewidth=4.5, solid_capstyle="round", zorder=3)
 
 
-def draw_label(axes: Axes, label: Label, first_row: float, span: tuple[int, int]) -> None:
+def draw_label(axes: Axes, label: Label, first_row: float, methods: int) -> None:
     """A line from the rank on the axis down to the name, and the rank beside it."""
-    low, high = span
-    margin = 0.06 * (high - low)
-    end = low - margin if label.left else high + margin
+    margin = 0.06 * (methods - 1)
+    end = 1 - margin if label.left else methods + margin
     height = first_row - label.row
     axes.plot([label.rank, label.rank, end], [0, height, height], color=QUIET, linewidth=0.9, zorder=1)
     axes.plot([label.rank], [0], "o", color=INK, markersize=4, zorder=4)
