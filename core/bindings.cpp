@@ -300,6 +300,12 @@ auto exclusively(State<V>& state, Body body) {
   return body(state);
 }
 
+// Ctrl-C inside a long computation.
+void hear_signals() {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 std::tuple<double, double, bool> as_tuple(const Search& s) {
   return {s.step, s.gain, s.clipped};
 }
@@ -399,8 +405,9 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
            [](FullState<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
               double accuracy) {
              for (size_t k = 0; k < variables.shape(0); ++k) checked<V>(s, variables(k));
-             Correction c = exclusively<V>(
-                 s, [&](State<V>&) { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy}); });
+             Correction c = exclusively<V>(s, [&](State<V>&) {
+               return s.solve_on(to_vector(variables), capacity, BlockOptions{block, blocks, accuracy, hear_signals});
+             });
              return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
            })
       .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "hot.hpp"
+#include "gram.hpp"
 #include "move.hpp"
 
 namespace swapsvm {
@@ -17,7 +17,7 @@ namespace swapsvm {
 // `quadratic` and `half_linear_value` belong to the whole point, not to the block.
 template <class V>
 struct InnerProblem {
-  std::vector<V> q;  // n x n
+  SpareArray<V> q;  // n x n
   std::vector<V> diagonal, score, active;
   std::vector<double> weights, half_linear;
   double quadratic = 0, half_linear_value = 0, scale = 1;
@@ -26,7 +26,6 @@ struct InnerProblem {
   void reset(size_t n, double largest_score, double f, double linear) {
     for (auto* array : {&diagonal, &score, &active}) array->resize(n);
     for (auto* array : {&weights, &half_linear}) array->resize(n);
-    q.resize(n * n);
     unit = largest_score > 0 ? largest_score : 1.0;
     quadratic = f, half_linear_value = linear, scale = 1;
   }
@@ -42,10 +41,11 @@ struct InnerProblem {
   // Copies the lower triangle of q to the upper one, tile by tile.
   void mirror() {
     constexpr int64_t kTile = 16;
+    V* values = q.values.get();
     for (int64_t i = 0; i < size(); i += kTile)
       for (int64_t j = 0; j <= i; j += kTile)
         for (int64_t u = i; u < std::min(i + kTile, size()); ++u)
-          for (int64_t v = j; v < std::min(j + kTile, u); ++v) q[v * size() + u] = q[u * size() + v];
+          for (int64_t v = j; v < std::min(j + kTile, u); ++v) values[v * size() + u] = values[u * size() + v];
   }
 
   // Moves until what a swap or a toward step sees of slope is `accuracy` of what it was at first.
@@ -68,7 +68,7 @@ struct InnerProblem {
 
  private:
   int64_t size() const { return int64_t(weights.size()); }
-  const V* row(int64_t v) const { return q.data() + v * size(); }
+  const V* row(int64_t v) const { return q.values.get() + v * size(); }
   double h(int64_t v) const { return unit * double(score[v]) + half_linear[v]; }
 
   // The better of a swap and a toward step, as steps/swap.hpp.

@@ -60,11 +60,11 @@ class FullState final : public State<V> {
   void watch(const std::vector<Index>& variables) {
     std::vector<char> listed(size_t(size_), 0);
     for (const Index v : variables) listed[size_t(v)] = 1;
+    sampled_ = std::find(listed.begin(), listed.end(), 0) != listed.end();
     for (int64_t v = 0; v < size_; ++v) {
       if (!listed[size_t(v)] && !(weights_[v] > 0)) h_[v] = std::numeric_limits<double>::infinity();
       if (listed[size_t(v)] && !(h_[v] < std::numeric_limits<double>::infinity())) h_[v] = 0;
     }
-    sampled_ = int64_t(variables.size()) < size_;
   }
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
@@ -80,12 +80,18 @@ class FullState final : public State<V> {
   // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
   Correction solve_on(const std::vector<Index>& variables, int64_t capacity, const BlockOptions& options) {
     if (!working_set_ || working_set_->capacity() < int64_t(variables.size()))
-      working_set_ = std::make_unique<WorkingSet<V>>(size_, std::max<int64_t>(capacity, variables.size()), terms_.bias);
+      working_set_ =
+          std::make_unique<WorkingSet<V>>(gram_, size_, std::max<int64_t>(capacity, variables.size()), terms_.bias);
     std::vector<Member> members;
     for (const Index v : variables)
       members.push_back({v, Index(this->row(v)), this->sign(v), this->diagonal(v), this->ridge(v), this->half_linear(v),
                          weights_[v], score(v)});
-    working_set_->assign(*gram_, members);
+    try {
+      working_set_->assign(members);
+    } catch (...) {  // a user's function failed: slots without values may not stay behind
+      working_set_.reset();
+      throw;
+    }
     return working_set_->solve(this->quadratic_, this->half_linear_value_, options, gram_->threads());
   }
 

@@ -6,12 +6,19 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cache.hpp"
 #include "source.hpp"
 
 namespace swapsvm {
+
+template <class V>
+struct SpareArray {
+  AlignedArray<V> values;
+  int64_t size = 0;
+};
 
 template <class V>
 class Gram {
@@ -104,6 +111,17 @@ class Gram {
 
   void product_error(Selection rows, Selection columns, const double* coef, double* bound) const {
     source_->product_error(rows, columns, coef, bound);
+  }
+
+  // Memory for working sets, handed from one class pair to the next: fresh pages cost more than what is put on them.
+  SpareArray<V> take_array(int64_t size) {
+    for (SpareArray<V>& spare : spares_)
+      if (spare.size >= size) return std::exchange(spare, {});
+    return {aligned_array<V>(size), size};
+  }
+  void give_back(SpareArray<V> array) {
+    for (SpareArray<V>& spare : spares_)
+      if (spare.size < array.size) std::swap(spare, array);
   }
 
   int64_t evaluations() const { return evaluations_; }
@@ -202,6 +220,7 @@ class Gram {
   std::vector<double> diagonal_;
   Cache<V> cache_;
   Slot slots_[2];
+  SpareArray<V> spares_[2];
   int64_t evaluations_ = 0;
   int threads_;
   std::mutex mutex_;

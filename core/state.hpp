@@ -307,21 +307,15 @@ class State {
 
   // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
   std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
-    std::vector<Index> rows, distinct;
+    std::vector<Index> rows;
     for (const Index v : variables) rows.push_back(Index(row(v)));
-    distinct = rows;  // two variables may stand for one row, with different signs
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    const Selection left{distinct.data(), 0, int64_t(distinct.size())}, right{e.rows.data(), 0, int64_t(e.rows.size())};
-    std::vector<double> of_row(distinct.size()), out(variables.size());
+    const Selection left{rows.data(), 0, int64_t(rows.size())}, right{e.rows.data(), 0, int64_t(e.rows.size())};
+    std::vector<double> out(rows.size());
     if (exact)
-      gram_->exact_product(left, right, e.coef.data(), of_row.data());
+      gram_->exact_product(left, right, e.coef.data(), out.data());
     else
-      gram_->product(left, right, e.coef.data(), of_row.data());
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const size_t at = size_t(std::lower_bound(distinct.begin(), distinct.end(), rows[k]) - distinct.begin());
-      out[k] = sign(variables[k]) * (of_row[at] + terms_.bias * e.total);
-    }
+      gram_->product(left, right, e.coef.data(), out.data());
+    for (size_t k = 0; k < rows.size(); ++k) out[k] = sign(variables[k]) * (out[k] + terms_.bias * e.total);
     return out;
   }
 

@@ -4,6 +4,7 @@
 // those that stay are never computed or copied again: only rows and columns of newcomers are written.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -23,21 +24,28 @@ struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
   double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
+  std::function<void()> between_blocks;  // may throw: the set is then left as it is, to be assigned again
 };
 
 template <class V>
 class WorkingSet {
  public:
-  WorkingSet(int64_t variables, int64_t capacity, double bias)
-      : capacity_(std::min(variables, capacity)), bias_(bias), slot_of_(size_t(variables), -1) {
-    stride_ = (capacity_ + 15) / 16 * 16 + 16;        // not a power of two: rows would share few cache sets
-    values_ = aligned_array<V>(capacity_ * stride_);  // touched, and so in memory, only as far as it is used
+  WorkingSet(std::shared_ptr<Gram<V>> gram, int64_t variables, int64_t capacity, double bias)
+      : gram_(std::move(gram)), capacity_(std::min(variables, capacity)), bias_(bias), slot_of_(size_t(variables), -1) {
+    stride_ = (capacity_ + 15) / 16 * 16 + 16;         // not a power of two: rows would share few cache sets
+    values_ = gram_->take_array(capacity_ * stride_);  // touched, and so in memory, only as far as it is used
   }
+  ~WorkingSet() {
+    gram_->give_back(std::move(values_));
+    gram_->give_back(std::move(inner_.q));
+  }
+  WorkingSet(const WorkingSet&) = delete;
+  WorkingSet& operator=(const WorkingSet&) = delete;
 
   int64_t capacity() const { return capacity_; }
 
   // These members, no more than the capacity. Weights and scores are taken over as they are now.
-  void assign(Gram<V>& gram, const std::vector<Member>& members) {
+  void assign(const std::vector<Member>& members) {
     std::vector<char> stays(slots_.size(), 0);
     for (const Member& m : members)
       if (slot_of_[m.variable] >= 0) stays[slot_of_[m.variable]] = 1;
@@ -59,7 +67,7 @@ class WorkingSet {
       }
       slots_[slot] = m;
     }
-    fill(gram, entered);
+    fill(entered);
   }
 
   // Raises the value by moves among the members until their own gap is a part of what it was, or of the value. The
@@ -70,6 +78,7 @@ class WorkingSet {
     std::vector<Index> kept;
     for (int64_t b = 0; b < options.blocks; ++b) {
       if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
+      options.between_blocks();
       if (!solve_block(kept, options, threads)) break;
     }
     Correction c;
@@ -85,7 +94,7 @@ class WorkingSet {
   static constexpr int64_t kColumns = 2048;
 
   int64_t count() const { return int64_t(slots_.size()); }
-  V* row(int64_t slot) { return values_.get() + slot * stride_; }
+  V* row(int64_t slot) { return values_.values.get() + slot * stride_; }
 
   double gap() const {
     double lowest = std::numeric_limits<double>::infinity();
@@ -94,7 +103,7 @@ class WorkingSet {
   }
 
   // Kernel values of newcomers against all slots: their columns, and by symmetry their rows.
-  void fill(Gram<V>& gram, const std::vector<Index>& entered) {
+  void fill(const std::vector<Index>& entered) {
     const int64_t n = count(), all = int64_t(entered.size());
     std::vector<Index> rows, some;
     for (const Member& m : slots_) rows.push_back(m.row);
@@ -105,8 +114,8 @@ class WorkingSet {
       std::vector<char> is_new(size_t(n), 0);  // its row is written as a row: two threads may not both do it
       for (int64_t k = 0; k < width; ++k) is_new[size_t(slots[k])] = 1;
       fresh_.resize(size_t(n * width));
-      gram.block({rows.data(), 0, n}, {some.data() + first, 0, width}, fresh_.data());
-      parallel_chunks(n, kMirrored, n * width < 65536 ? 1 : gram.threads(), [&](int64_t begin, int64_t length) {
+      gram_->block({rows.data(), 0, n}, {some.data() + first, 0, width}, fresh_.data());
+      parallel_chunks(n, kMirrored, n * width < 65536 ? 1 : gram_->threads(), [&](int64_t begin, int64_t length) {
         for (int64_t t = begin; t < begin + length; ++t)
           for (int64_t k = 0; k < width; ++k) row(t)[slots[k]] = fresh_[t * width + k];
         for (int64_t k = 0; k < width; ++k)
@@ -133,6 +142,10 @@ class WorkingSet {
     const size_t n = block.size();
     double largest = 0;
     for (const Index s : block) largest = std::max(largest, std::abs(slots_[s].score));
+    if (inner_.q.size < int64_t(n * n)) {
+      gram_->give_back(std::move(inner_.q));
+      inner_.q = gram_->take_array(int64_t(n * n));
+    }
     inner_.reset(n, largest, quadratic_, half_linear_value_);
     std::vector<V> signs(n);
     for (size_t k = 0; k < n; ++k) {
@@ -152,7 +165,7 @@ class WorkingSet {
 
   void copy_row(const std::vector<Index>& block, const std::vector<V>& signs, size_t i) {
     const V* values = row(block[i]);
-    V* out = &inner_.q[i * block.size()];
+    V* out = inner_.q.values.get() + i * block.size();
     for (size_t j = 0; j < i; ++j) out[j] = values[block[j]];
     for (size_t j = 0; j < i; ++j) out[j] = signs[i] * signs[j] * (out[j] + V(bias_));
     out[i] = inner_.diagonal[i];
@@ -211,9 +224,10 @@ class WorkingSet {
     }
   }
 
+  std::shared_ptr<Gram<V>> gram_;
   int64_t capacity_, stride_;
   double bias_;
-  AlignedArray<V> values_;
+  SpareArray<V> values_;
   std::vector<Index> slot_of_;
   std::vector<Member> slots_;
   std::vector<double> product_;

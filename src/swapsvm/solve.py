@@ -174,7 +174,8 @@ class Run:
             if int(start_size) != start_size or start_size < 1:
                 raise ValueError(f"start_size={start_size!r} must be a positive integer")
             variables = problem.start_variables(int(start_size), rng)
-            weights = solve_face(self.state.face(variables), tol=1e-6)
+            solve = self.solver.solves_start
+            weights = solve_face(self.state.face(variables), tol=1e-6) if solve else np.ones(len(variables))
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
         self.iteration = 1
         self.trace.kinds["corrective"] += 1

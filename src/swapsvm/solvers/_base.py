@@ -15,6 +15,8 @@ class Solver(ABC):
     name: ClassVar[str]
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
 
+    solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
+
     def check(self, state: State) -> None:  # noqa: B027 - most solvers take every problem
         """Refuse, with the reason, a problem that the solver is not made for."""
 

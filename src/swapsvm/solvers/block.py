@@ -30,6 +30,7 @@ class Block(Solver):
     """Corrective steps on working sets, solved by blocks of swaps."""
 
     name = "block"
+    solves_start = False  # the first sample replaces it
 
     def __init__(self) -> None:
         self._order = np.empty(0, np.int64)  # random order of the variables
@@ -42,13 +43,14 @@ class Block(Solver):
     def choose(self, state: State) -> Correction:
         variables = self.working_set(state)
         if not isinstance(state, KernelState):
+            variables = np.sort(variables)
             return Correction(variables, solve_face(state.face(variables), eps=ACCURACY * min(state.gap, state.scale)))
         if len(variables) > state.largest_face:
             return state.solve_on(state.extreme(int(state.largest_face)), BLOCK, BLOCKS, ACCURACY)
         correction = state.solve_on(variables, BLOCK, BLOCKS, ACCURACY)
         if self._sampled < state.size:
             self._sampled = min(2 * self._sampled, state.size)
-            state.watch(np.union1d(variables, self._order[: self._sampled]))
+            state.watch(np.concatenate([variables, self._order[: self._sampled]]))
         # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
         return replace(correction, scale=0.0)
 
@@ -61,4 +63,4 @@ class Block(Solver):
                 return np.union1d(state.support, self._order[: self._sampled])
         elif state.gap < 0.5 * state.scale and self._sampled == state.size:
             state.shrink()
-        return np.union1d(state.support, state.violators(state.size))
+        return np.concatenate([state.support, state.violators(state.size)])
