@@ -400,6 +400,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
+      .def("refresh", [](FullState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.refresh(); }); })
       .def("extreme", [](FullState<V>& s, int64_t size) { return to_numpy(s.extreme(size)); })
       .def("solve_on",
            [](FullState<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,

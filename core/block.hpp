@@ -50,6 +50,7 @@ struct InnerProblem {
 
   // Moves until what a swap or a toward step sees of slope is `accuracy` of what it was at first.
   int64_t run(double accuracy, int64_t max_moves) {
+    if (size() == 0) return 0;
     Lowest low = update_scores({V(1), V(0), V(0), row(0), row(0)});
     double target = -1;
     for (int64_t moves = 0; moves < max_moves; ++moves) {

@@ -43,16 +43,11 @@ class Cache {
     return &ring_[found->second];
   }
 
-  // The same without counting as a reference.
-  Line* peek(uint64_t key) {
-    const auto found = at_.find(key);
-    return found == at_.end() ? nullptr : &ring_[found->second];
-  }
-
-  // Room for a new line, or null if the budget cannot hold it beside the pinned ones.
-  Line* insert(uint64_t key, int64_t length) {
+  // Room for a new line, or null if this part of the budget cannot hold it beside the pinned ones.
+  Line* insert(uint64_t key, int64_t length, double part = 1.0) {
     const int64_t bytes = line_bytes(length);
-    while (used_ + bytes > budget_)
+    if (at_.count(key)) return nullptr;
+    while (used_ + bytes > int64_t(part * double(budget_)))
       if (!evict_one()) return nullptr;
     AlignedArray<V> values = aligned_array<V>(length);
     if (free_.empty()) {

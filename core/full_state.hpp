@@ -23,7 +23,13 @@ class FullState final : public State<V> {
   double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
   const std::vector<double>& gradient_half() const { return h_; }
 
+  void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) override {
+    fresh_ = false;
+    Base::set_weights(variables, values);
+  }
+
   void correct(const Correction& correction, bool fused) override {
+    fresh_ = false;  // until the sums are there
     const auto changes = this->change_weights(correction);
     if (fused)
       sweep(changes, correction.scale);
@@ -63,8 +69,17 @@ class FullState final : public State<V> {
     sampled_ = std::find(listed.begin(), listed.end(), 0) != listed.end();
     for (int64_t v = 0; v < size_; ++v) {
       if (!listed[size_t(v)] && !(weights_[v] > 0)) h_[v] = std::numeric_limits<double>::infinity();
-      if (listed[size_t(v)] && !(h_[v] < std::numeric_limits<double>::infinity())) h_[v] = 0;
+      if (listed[size_t(v)] && !(h_[v] < std::numeric_limits<double>::infinity())) h_[v] = 0, fresh_ = false;
     }
+  }
+
+  // Sums h of every variable afresh, kernel values in V: no variable is left out any more.
+  void refresh() {
+    this->evaluate(this->all_variables(), false, h_);
+    fresh_ = true;
+    sampled_ = false;
+    this->set_value();
+    scan_all();
   }
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
@@ -168,21 +183,26 @@ class FullState final : public State<V> {
   void sweep(const std::vector<std::pair<Index, double>>& changes, double scale) {
     typename Base::Expansion e;
     for (const auto& [v, change] : changes) e.add(Index(this->row(v)), change * this->sign(v));
-    std::vector<Index> live;
-    for (int64_t v = 0; v < size_; ++v)
-      if (h_[v] < std::numeric_limits<double>::infinity()) live.push_back(Index(v));
-    if (gram_->memory_pays() && !sampled_) {
+    if (gram_->memory_pays() && !sampled_)
       add_kept(e, scale);
-    } else {
-      const std::vector<double> sums = this->products(live, e, false);
-      for (size_t k = 0; k < live.size(); ++k) h_[live[k]] = scale * h_[live[k]] + sums[k];
-    }
+    else
+      add_products(e, scale);
     for (const auto& [v, change] : changes) h_[v] += change * this->ridge(v);
     fresh_ = scale == 0;
   }
 
+  void add_products(const typename Base::Expansion& e, double scale) {
+    std::vector<Index> live;
+    live.reserve(size_t(size_));
+    for (int64_t v = 0; v < size_; ++v)
+      if (h_[v] < std::numeric_limits<double>::infinity()) live.push_back(Index(v));
+    const std::vector<double> sums = this->products(live, e, false);
+    for (size_t k = 0; k < live.size(); ++k) h_[live[k]] = scale * h_[live[k]] + sums[k];
+  }
+
   // The same from kept lines, which serve every row.
-  void add_kept(const typename Base::Expansion& e, double scale) {
+  void add_kept(const typename Base::Expansion& changes, double scale) {
+    const typename Base::Expansion e = changes.merged();
     for (const Segment& s : segments_) {
       std::vector<double> product(size_t(s.count), 0.0);
       gram_->kept_product(s.group, {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), product.data());
@@ -218,6 +238,7 @@ class FullState final : public State<V> {
   std::vector<double> errors() {
     const typename Base::Expansion e = this->expansion();
     std::vector<Index> rows;
+    rows.reserve(size_t(size_));
     for (int64_t v = 0; v < size_; ++v) rows.push_back(Index(this->row(v)));
     std::vector<double> error(rows.size());
     gram_->product_error({rows.data(), 0, int64_t(rows.size())}, {e.rows.data(), 0, int64_t(e.rows.size())},

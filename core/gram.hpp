@@ -86,7 +86,7 @@ class Gram {
     std::vector<double> other_coef;
     for (int64_t c = 0; c < columns.count; ++c) {
       if (lines[c]) continue;
-      lines[c] = held(cache_.insert(line_key(columns[c], g), group(g).count));
+      lines[c] = held(cache_.insert(line_key(columns[c], g), group(g).count, kPartForLines));
       (lines[c] ? missing : other).push_back(Index(columns[c]));
       if (lines[c]) fresh.push_back(lines[c]);
       if (!lines[c]) other_coef.push_back(coef[c]);
@@ -95,12 +95,12 @@ class Gram {
       compute(g, missing, fresh);
       product(group(g), {other.data(), 0, int64_t(other.size())}, other_coef.data(), out);
     } catch (...) {  // a user's function failed: no half-filled line may stay behind
+      release(lines);
       for (Line* line : fresh) cache_.erase(line);
       throw;
     }
     add_lines(lines, coef, group(g).count, out);
-    for (Line* line : lines)
-      if (line) --line->pins;
+    release(lines);
   }
 
   void exact_product(Selection rows, Selection columns, const double* coef, double* out) {
@@ -131,6 +131,7 @@ class Gram {
  private:
   using Line = typename Cache<V>::Line;
   static constexpr double kWorthKeeping = 100;  // operations
+  static constexpr double kPartForLines = 0.5;  // of the budget; the rest is for the working set
 
   struct Slot {
     int64_t row = -1;
@@ -178,6 +179,10 @@ class Gram {
     });
   }
 
+  static void release(const std::vector<Line*>& lines) {
+    for (Line* line : lines)
+      if (line) --line->pins;
+  }
   static Line* held(Line* line) {
     if (line) ++line->pins;
     return line;

@@ -177,31 +177,37 @@ Norm norm(const Rows<T>& data, int64_t row) {
   return n;
 }
 
+inline constexpr double kLeastFloat = 1e-30, kSmallestFloat = 1.2e-38, kLargestSquare = 1e37, kLongestStrip = 80;
+
 // Bounds on what rounding does to fused_product: first-order analysis of exp(-gamma d^2) in V, u its unit. It adds up
 // the conversion of the data, the sum of d^2, exp, and the sum over a strip; with s = gamma d^2, s exp(-s) <= 0.37 and
 // sqrt(s) exp(-s) <= 0.43. Sparse rows get d^2 as |x|^2 + |z|^2 - 2 x'z, whose rounding is that of (|x| + |z|)^2.
 template <class T, class V>
 void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
                          const KernelSpec& kernel, const double* coef, double* bound) {
-  if (kernel.kind != KernelKind::rbf) {
-    std::fill_n(bound, rows.count, std::numeric_limits<double>::infinity());
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (kernel.kind != KernelKind::rbf || !(kernel.gamma > kLeastFloat && kernel.gamma < 1 / kLeastFloat)) {
+    std::fill_n(bound, rows.count, infinity);
     return;
   }
   const double u = std::numeric_limits<V>::epsilon() / 2, safety = 1.1, gamma = kernel.gamma;
-  double total = 0, first = 0, second = 0;  // sums of |coef|, |coef| |z|, |coef| |z|^2
+  double total = 0, first = 0, second = 0, largest = 0;  // sums of |coef|, |coef| |z|, |coef| |z|^2; largest |z|^2
   int64_t longest = 0;
   for (int64_t c = 0; c < columns.count; ++c) {
     const Norm z = norm(right, columns[c]);
     total += std::abs(coef[c]), first += std::abs(coef[c]) * std::sqrt(z.square);
     second += std::abs(coef[c]) * z.square;
     longest = std::max(longest, z.entries);
+    largest = std::max(largest, z.square);
   }
   for (int64_t r = 0; r < rows.count; ++r) {
     const Norm x = norm(left, rows[r]);
-    const double length = std::sqrt(x.square), terms = double(std::max(longest, x.entries) + 6);
+    const double length = std::sqrt(x.square), terms = double(longest + x.entries + 8);
     const double distance = left.sparse() ? gamma * terms * (total * x.square + 2 * length * first + second)
                                           : 0.37 * terms * total + 0.86 * std::sqrt(gamma) * (total * length + first);
-    bound[r] = safety * u * (distance + 16 * total);
+    const bool in_range = std::max(largest, x.square) < kLargestSquare;  // else d^2 leaves the range of a float
+    const double underflow = gamma * terms * kSmallestFloat * total;
+    bound[r] = in_range ? safety * (u * (distance + kLongestStrip * total) + underflow) : infinity;
   }
 }
 

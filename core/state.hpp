@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -297,6 +298,15 @@ class State {
       coef.push_back(c);
       total += c;
     }
+
+    // Variables that stand for the same row, put together.
+    Expansion merged() const {
+      std::map<Index, double> sums;
+      for (size_t k = 0; k < rows.size(); ++k) sums[rows[k]] += coef[k];
+      Expansion result;
+      for (const auto& [row, c] : sums) result.add(row, c);
+      return result;
+    }
   };
 
   Expansion expansion() const {
@@ -308,6 +318,7 @@ class State {
   // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
   std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
     std::vector<Index> rows;
+    rows.reserve(variables.size());
     for (const Index v : variables) rows.push_back(Index(row(v)));
     const Selection left{rows.data(), 0, int64_t(rows.size())}, right{e.rows.data(), 0, int64_t(e.rows.size())};
     std::vector<double> out(rows.size());

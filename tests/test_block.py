@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_classification
 
-from swapsvm import SVC, Gram
+from swapsvm import SVC, Gram, maximize
 from swapsvm.estimators.pairs import workers_for
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
-from swapsvm.problems import L2SVC
+from swapsvm.problems import L2SVC, Quadratic
 from swapsvm.state import KernelState
 
 ROWS, LABELS = make_classification(3000, 12, flip_y=0.1, random_state=0)
@@ -199,3 +199,63 @@ def test_rows_on_the_boundary_are_decided_in_double():
     near = np.column_stack([np.array([1e-9, -1e-9, 1e-12, -1e-12]), np.zeros(4)])
     np.testing.assert_array_equal(model.predict(near), (model.decision_function(near) > 0).astype(int))
     np.testing.assert_array_equal(model.predict(near[:2]), [1, 0])
+
+
+def test_a_model_of_float32_predicts_float64_rows():
+    model = SVC(C=4).fit(ROWS.astype(np.float32), LABELS)
+    np.testing.assert_array_equal(model.predict(ROWS), model.predict(ROWS.astype(np.float32)))
+
+
+@pytest.mark.parametrize("size", [1e-27, 1e-20, 1e20])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_data_beyond_the_range_of_single_precision(size, storage):
+    X = ROWS[:1500] * size
+    model = SVC(C=10).fit(storage(X), LABELS[:1500])
+    same = SVC(C=10).fit(ROWS[:1500], LABELS[:1500])
+    np.testing.assert_array_equal(model.predict(storage(X)), (model.decision_function(storage(X)) > 0).astype(int))
+    assert (model.predict(storage(X)) == same.predict(ROWS[:1500])).mean() > 0.99
+
+
+def test_a_class_without_support_vectors_does_not_weaken_the_bound():
+    X, y = load_digits(n_class=4, return_X_y=True)
+    model = SVC(C=10).fit(X, y, sample_weight=(y != 3).astype(float))
+    assert model.n_support_[3] == 0
+    values = model.decision_function(X)
+    np.testing.assert_array_equal(model.predict(X), np.argmax(values, axis=1))
+
+
+# ---- certificates of states that were changed in other ways -------------------------------------------------------
+
+
+def an_svm(n=200):
+    sign = np.where(LABELS[:n] == 1, 1.0, -1.0)
+    gram = Gram(Rbf(0.1), ROWS[:n].astype(np.float32), groups=[np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)])
+    return KernelState(L2SVC.of(gram, 0, 1, 4.0, None))
+
+
+def test_new_weights_get_a_certificate_of_their_own():
+    first, second = an_svm(), an_svm()
+    first.set_weights(np.array([0, 199]), np.array([0.5, 0.5]))
+    for state in (first, second):
+        state.set_weights(np.array([3, 150]), np.array([0.2, 0.8]))
+    assert first.gap == second.gap
+
+
+def test_a_placeholder_is_not_taken_for_a_gradient():
+    state = an_svm()
+    state.set_weights(np.array([3, 150]), np.array([0.2, 0.8]))
+    gap = state.gap
+    state.watch(np.array([3]))
+    state.watch(np.arange(200))
+    state.certify()
+    assert state.gap == pytest.approx(gap, rel=1e-12)
+
+
+@pytest.mark.parametrize("cache_size", [0.25, 1, 2, 8])
+def test_two_variables_of_one_row_share_its_line(cache_size):
+    X = np.random.default_rng(0).standard_normal((600, 150))
+    gram = Gram(Rbf(0.003), X, cache_size=cache_size)
+    problem = Quadratic(gram, ((0, 1.0), (0, -1.0)), ridge=0.05)
+    result = maximize(problem, "block", tol=1e-4)
+    assert result.stop_reason == "gap"
+    assert result.value == pytest.approx(-0.05 / 1200, rel=1e-2)  # weights cancel in pairs: only the ridge is left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -194,19 +195,20 @@ class Run:
                 reason = "gap"
             if reason not in ("unconfirmed", "stalled"):
                 break
+            if self.state.gap <= certified / 2:
+                certified, fruitless = self.state.gap, 0
+                continue
             finer = self.state.refined()
             if finer is not None:
                 self._earlier_evaluations += self.state.evaluations
                 self.state = finer
                 certified, fruitless = float("inf"), 0
                 logger.info("continuing with kernel values in double")
-            elif self.state.gap <= certified / 2:
-                certified, fruitless = self.state.gap, 0
-            else:
-                fruitless += 1
-                if fruitless > self.state.patience:
-                    reason = "precision"
-                    break
+                continue
+            fruitless += 1
+            if fruitless > self.state.patience:
+                reason = "precision"
+                break
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
         return self._result(reason)
@@ -229,6 +231,8 @@ class Run:
         moves = 1
         while True:
             progress = self.progress()
+            if math.isnan(progress.gap):
+                raise ValueError("the gap is not a number: kernel values leave the range of their type; scale the data")
             reason = self.stop(progress)
             if reason == "gap":
                 target = max(self.stop.eps, self.stop.tol * self.state.scale)

@@ -146,8 +146,11 @@ class State(ABC):
         """The loop: the solver chooses, the state moves."""
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
+            ran.stalled = self.exhausted or self.gap <= self.gap_floor
+            if ran.stalled:
+                break
             move = solver.choose(self)
-            ran.stalled = move.empty or self.exhausted or self.gap <= self.gap_floor
+            ran.stalled = move.empty
             if ran.stalled:
                 break
             self.move(move)
@@ -503,6 +506,10 @@ class KernelState(State):
     def watch(self, variables: np.ndarray) -> None:
         """Until the next certificate, look only at these variables and the active ones."""
         self.core.watch(np.asarray(variables, np.int32))
+
+    def refresh(self) -> None:
+        """Look at every variable again; h is summed afresh."""
+        self.core.refresh()
 
     def extreme(self, size: int) -> np.ndarray:
         """So many variables: the best toward vertices and the worst active ones."""

@@ -38,11 +38,12 @@ def certain_decisions(model: Any, X: Any) -> np.ndarray:
     Kernel values are computed in single precision, with a bound on what rounding does to their sum. Where a sign, or
     the winner of a vote, could depend on it, the row is done again in double.
     """
-    if X.dtype != np.float64 or not isinstance(model._fitted_kernel, Rbf):
+    in_double = X.dtype == model.support_vectors_.dtype == np.float64
+    if not in_double or not isinstance(model._fitted_kernel, Rbf):
         return kernel_decisions(model, X)
     decisions = kernel_decisions(model, X, single=True)
     bound = _rounding(model, X)[:, None]
-    doubtful = (np.abs(decisions) <= bound)[:, 0]
+    doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
     if len(model.classes_) > 2:
         doubtful = ~_has_sure_winner(decisions, bound, len(model.classes_))
     if doubtful.any():
@@ -53,10 +54,8 @@ def certain_decisions(model: Any, X: Any) -> np.ndarray:
 def _rounding(model: Any, X: Any) -> np.ndarray:
     """A bound, for each row, on the rounding of any pair's decision value in single precision."""
     vectors, n_classes = model.support_vectors_, len(model.classes_)
-    ends = np.cumsum(model.n_support_)
-    sums = np.add.reduceat(
-        np.abs(model.dual_coef_), np.minimum(ends - model.n_support_, len(model.support_) - 1), axis=1
-    )
+    owner = np.repeat(np.arange(n_classes), model.n_support_)
+    sums = np.array([np.bincount(owner, row, minlength=n_classes) for row in np.abs(model.dual_coef_)])
     largest = sums.sum() if n_classes == 2 else 2 * sums.max()  # of a pair: two classes, one row of coefficients each
     coef = np.zeros(vectors.shape[0])  # all of it at the longest vector is the worst case
     squares = vectors.multiply(vectors).sum(axis=1) if sp.issparse(vectors) else (vectors**2).sum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -9,13 +10,14 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..gram import Gram
-from ..kernels import KERNELS, Function, Kernel, Precomputed, make_kernel, resolve_gamma
+from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
 from ..problems import L2SVC, Expansion
 from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
@@ -282,7 +284,9 @@ class SVC(ClassifierMixin, BaseEstimator):
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
         """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""
         single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
-        return np.float32 if single and not isinstance(kernel, Precomputed | Function) else X.dtype
+        if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
+            return X.dtype
+        return np.float32
 
     def _set_attributes(
         self,
@@ -400,6 +404,18 @@ class SVC(ClassifierMixin, BaseEstimator):
         if self.kernel != "linear":
             raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
         return linear_coefficients(self)
+
+
+def _fits_single(kernel: Kernel, X: Any) -> bool:
+    """Whether squares, products and kernel values stay well within the range of float32."""
+    entries = X.data if sp.issparse(X) else X
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if largest == 0:
+        return True
+    gamma, coef0 = math.log10(getattr(kernel, "gamma", 1.0)), abs(getattr(kernel, "coef0", 0.0))
+    square = math.log10(X.shape[1]) + 2 * math.log10(largest)
+    power = max(getattr(kernel, "degree", 1), 1) * max(gamma + square, math.log10(1 + coef0))
+    return max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
 
 
 def _joined_traces(results: list[Result]) -> np.ndarray:

@@ -37,6 +37,7 @@ class Block(Solver):
         self._sampled = 0  # how many of them have been looked at
 
     def check(self, state: State) -> None:
+        self._sampled = 0  # a new run
         if isinstance(state, KernelState) and state.sampling is not None:
             raise ValueError("solver='block' looks at every row in each sweep: use sampling=None, or another solver")
 
@@ -46,6 +47,9 @@ class Block(Solver):
             variables = np.sort(variables)
             return Correction(variables, solve_face(state.face(variables), eps=ACCURACY * min(state.gap, state.scale)))
         if len(variables) > state.largest_face:
+            if self._sampled < state.size:  # parts of the support bring h on only where it is known
+                self._sampled = state.size
+                state.refresh()
             return state.solve_on(state.extreme(int(state.largest_face)), BLOCK, BLOCKS, ACCURACY)
         correction = state.solve_on(variables, BLOCK, BLOCKS, ACCURACY)
         if self._sampled < state.size:
@@ -58,7 +62,7 @@ class Block(Solver):
         """The support and the violators; at first a random sample of the rows."""
         if self._sampled == 0:
             self._order = np.random.default_rng(0).permutation(state.size)
-            self._sampled = SAMPLE if state.gap > state.scale else state.size
+            self._sampled = min(SAMPLE, state.size) if state.gap > state.scale else state.size
             if self._sampled < state.size:
                 return np.union1d(state.support, self._order[: self._sampled])
         elif state.gap < 0.5 * state.scale and self._sampled == state.size:
