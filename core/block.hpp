@@ -21,19 +21,21 @@ struct InnerProblem {
   std::vector<V> diagonal, score, active;
   std::vector<double> weights, half_linear;
   double quadratic = 0, half_linear_value = 0, scale = 1;
-  double unit = 1;  // scores are divided by it, so that their squares stay within the range of a float
+  bool linear = false;  // whether any half_linear is not zero
+  double unit = 1;      // scores are divided by it, so that their squares stay within the range of a float
 
-  void reset(size_t n, double largest_score, double f, double linear) {
+  void reset(size_t n, double largest_score, double f, double linear_value) {
     for (auto* array : {&diagonal, &score, &active}) array->resize(n);
     for (auto* array : {&weights, &half_linear}) array->resize(n);
     unit = largest_score > 0 ? largest_score : 1.0;
-    quadratic = f, half_linear_value = linear, scale = 1;
+    quadratic = f, half_linear_value = linear_value, scale = 1, linear = false;
   }
 
   void set(size_t v, double q_vv, double score_v, double half_linear_v, double weight) {
     diagonal[v] = V(q_vv);
     score[v] = V(score_v / unit);
     half_linear[v] = half_linear_v;
+    linear = linear || half_linear_v != 0;
     weights[v] = weight;
     active[v] = weight > 0 ? V(1) : V(0);
   }
@@ -101,14 +103,10 @@ struct InnerProblem {
       if (!(weights[m.j] > 0)) active[m.j] = V(0);
     }
     const Lowest low = update_scores({V(s), V(p / unit), V(r / unit), row_i, row_j});
-    return s != 1.0 && linear() ? shift_scores(s) : low;
+    return s != 1.0 && linear ? shift_scores(s) : low;
   }
 
   Lowest update_scores(const ScoreUpdate<V>& u) { return hot_updates<V>().update_scores(u, score.data(), size()); }
-
-  bool linear() const {
-    return std::any_of(half_linear.begin(), half_linear.end(), [](double c) { return c != 0; });
-  }
 
   // It is h that was to be scaled, not the score h - c/2.
   Lowest shift_scores(double s) {
@@ -125,11 +123,11 @@ struct InnerProblem {
   }
 };
 
-// Vertices of the next block: the lowest scores of all, the highest of the active ones, and `kept`.
-// score(v) may be infinite for vertices that take no part.
+// Vertices of the next block: the lowest scores of all, the highest of the active ones, and `kept`, which is replaced
+// by what the block after it should keep: up to half of it, of those that are new in this one. score(v) may be infinite
+// for vertices that take no part.
 template <class Score, class Active>
-std::vector<int32_t> choose_block(int64_t count, Score score, Active active, int64_t size,
-                                  const std::vector<int32_t>& kept) {
+std::vector<int32_t> choose_block(int64_t count, Score score, Active active, int64_t size, std::vector<int32_t>& kept) {
   using Scored = std::pair<double, int32_t>;  // ties go to the lowest index
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   std::vector<char> taken(size_t(count), 0);
@@ -156,6 +154,8 @@ std::vector<int32_t> choose_block(int64_t count, Score score, Active active, int
   };
   take(low, (size - int64_t(kept.size())) / 2);
   take(high, size - int64_t(block.size()));
+  kept.assign(block.begin() + int64_t(kept.size()), block.end());
+  if (int64_t(kept.size()) > size / 2) kept.resize(size_t(size / 2));
   return block;
 }
 

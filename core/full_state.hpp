@@ -76,20 +76,14 @@ class FullState final : public State<V> {
   // Sums h of every variable afresh, kernel values in V: no variable is left out any more.
   void refresh() {
     this->evaluate(this->all_variables(), false, h_);
-    fresh_ = true;
-    sampled_ = false;
-    this->set_value();
-    scan_all();
+    begin_afresh();
   }
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
   // active ones, and those that the last such set had taken in, so that two sets do not undo each other's work.
   std::vector<Index> extreme(int64_t size) {
-    auto chosen = choose_block(
+    return choose_block(
         size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, kept_);
-    kept_.assign(chosen.begin() + int64_t(kept_.size()), chosen.end());
-    if (int64_t(kept_.size()) > size / 2) kept_.resize(size_t(size / 2));
-    return chosen;
   }
 
   // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
@@ -252,7 +246,6 @@ class FullState final : public State<V> {
       const auto [i, add] = changes[k];
       const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
       const Move m{Kind::corrective, k == 0 ? scale : 1.0, i, add, j, -minus_sub, false};
-      fresh_ = false;
       for_each_chunk(m, [](size_t) {});
     }
   }

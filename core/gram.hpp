@@ -92,7 +92,7 @@ class Gram {
       if (!lines[c]) other_coef.push_back(coef[c]);
     }
     try {
-      compute(g, missing, fresh);
+      fill_lines(g, missing, fresh);
       product(group(g), {other.data(), 0, int64_t(other.size())}, other_coef.data(), out);
     } catch (...) {  // a user's function failed: no half-filled line may stay behind
       release(lines);
@@ -153,8 +153,8 @@ class Gram {
 
   uint64_t line_key(int64_t row, int g) const { return uint64_t(row) * groups_.size() + uint64_t(g); }
 
-  // Fills new lines, a strip of columns at a time.
-  void compute(int g, const std::vector<Index>& columns, const std::vector<Line*>& lines) {
+  // A strip of columns at a time.
+  void fill_lines(int g, const std::vector<Index>& columns, const std::vector<Line*>& lines) {
     constexpr int64_t kTogether = 64;
     const int64_t n = group(g).count;
     std::vector<V> values;
@@ -170,12 +170,13 @@ class Gram {
   }
 
   void add_lines(const std::vector<Line*>& lines, const double* coef, int64_t n, double* out) {
-    parallel_chunks(n, 2 * kRowChunk, threads_for(n * int64_t(lines.size())), [&](int64_t begin, int64_t count) {
-      for (size_t k = 0; k < lines.size(); ++k) {
-        if (!lines[k]) continue;
-        const V* values = lines[k]->values.get() + begin;
-        hot_updates<V>().update({1.0, coef[k], 0.0, 0.0, values, values}, out + begin, count);
-      }
+    std::vector<const V*> kept;
+    std::vector<double> kept_coef;
+    for (size_t k = 0; k < lines.size(); ++k)
+      if (lines[k]) kept.push_back(lines[k]->values.get()), kept_coef.push_back(coef[k]);
+    parallel_chunks(n, 2 * kRowChunk, threads_for(n * int64_t(kept.size())), [&](int64_t begin, int64_t count) {
+      add_scaled<V>(
+          int64_t(kept.size()), [&](int64_t k) { return kept[k] + begin; }, kept_coef.data(), out + begin, count);
     });
   }
 

@@ -52,6 +52,15 @@ class Source {
   }
 };
 
+// out += sum_k coef[k] row(k), two rows at a time: the sums are read and written half as often.
+template <class V, class Row>
+void add_scaled(int64_t rows, Row row, const double* coef, double* out, int64_t length) {
+  for (int64_t k = 0; k < rows; k += 2) {
+    const bool two = k + 1 < rows;
+    hot_updates<V>().update({1.0, coef[k], two ? -coef[k + 1] : 0.0, 0.0, row(k), row(two ? k + 1 : k)}, out, length);
+  }
+}
+
 // ---- packing ------------------------------------------------------------------------------------------------
 
 template <class V>
@@ -342,14 +351,9 @@ class MatrixSource final : public Source<V> {
   // The matrix is symmetric: its rows, which lie in one piece, stand for its columns.
   void product_by_rows(Selection rows, Selection columns, const double* coef, double* out, int threads) const {
     parallel_chunks(rows.count, 2 * kRowChunk, threads, [&](int64_t begin, int64_t count) {
-      const V* first = values_ + rows.first + begin;
       std::fill_n(out + begin, count, 0.0);
-      for (int64_t c = 0; c < columns.count; c += 2) {  // two at a time: the sums are read and written half as often
-        const bool two = c + 1 < columns.count;
-        const V* one = first + columns[c] * size_;
-        const V* other = two ? first + columns[c + 1] * size_ : one;
-        hot_updates<V>().update({1.0, coef[c], two ? -coef[c + 1] : 0.0, 0.0, one, other}, out + begin, count);
-      }
+      const V* first = values_ + rows.first + begin;
+      add_scaled<V>(columns.count, [&](int64_t c) { return first + columns[c] * size_; }, coef, out + begin, count);
     });
   }
 

@@ -129,8 +129,6 @@ class WorkingSet {
     auto block = choose_block(
         count(), [this](int64_t s) { return slots_[s].score; }, [this](int64_t s) { return slots_[s].weight > 0; },
         options.block, kept);
-    kept.assign(block.begin() + int64_t(kept.size()), block.end());
-    if (int64_t(kept.size()) > options.block / 2) kept.resize(size_t(options.block / 2));
     std::sort(block.begin(), block.end());  // rows of the matrix are then read in order
     set_inner(block, threads);
     const bool moved = inner_.run(options.accuracy, 20 * int64_t(block.size())) > 0;
@@ -205,18 +203,13 @@ class WorkingSet {
                 int threads) {
     const int64_t n = count();
     product_.resize(size_t(n));
-    parallel_chunks(n, kColumns, n * int64_t(changed.size()) < 262144 ? 1 : threads,
-                    [&](int64_t begin, int64_t length) {
-                      std::fill_n(&product_[begin], length, 0.0);
-                      for (size_t k = 0; k < changed.size();
-                           k += 2) {  // two at a time: the sums are read and written half as often
-                        const bool two = k + 1 < changed.size();
-                        const V* one = row(changed[k]) + begin;
-                        const V* other = two ? row(changed[k + 1]) + begin : one;
-                        hot_updates<V>().update({1.0, coef[k], two ? -coef[k + 1] : 0.0, 0.0, one, other},
-                                                &product_[begin], length);
-                      }
-                    });
+    const int useful = n * int64_t(changed.size()) < 262144 ? 1 : threads;
+    parallel_chunks(n, kColumns, useful, [&](int64_t begin, int64_t length) {
+      std::fill_n(&product_[begin], length, 0.0);
+      add_scaled<V>(
+          int64_t(changed.size()), [&](int64_t k) { return row(changed[k]) + begin; }, coef.data(), &product_[begin],
+          length);
+    });
     for (int64_t t = 0; t < n; ++t) {
       Member& m = slots_[t];
       if (m.variable >= 0)

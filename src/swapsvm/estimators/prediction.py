@@ -18,8 +18,10 @@ BLOCK_VALUES = 1 << 22  # kernel values held at a time, where they are held at a
 def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
     """Decision values of every pair of classes, shape (n_samples, n_pairs); ``single``: kernel values in float32."""
     n_classes = len(model.classes_)
+    compiled = not isinstance(model._fitted_kernel, Precomputed | Function)
+    left = as_rows(X.astype(model.support_vectors_.dtype, copy=False)) if compiled else None
     if n_classes == 2:
-        return _products(model, X, slice(None), model.dual_coef_.T, single) + model.intercept_
+        return _products(model, X, left, slice(None), model.dual_coef_.T, single) + model.intercept_
     decisions = np.tile(model.intercept_, (X.shape[0], 1))
     pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
     ends = np.cumsum(model.n_support_)
@@ -28,7 +30,7 @@ def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
         columns = [pairs[min(c, d), max(c, d)] for d in range(n_classes) if d != c]
         if begin < end:
             own = slice(begin, end)
-            decisions[:, columns] += _products(model, X, own, model.dual_coef_[:, own].T, single)
+            decisions[:, columns] += _products(model, X, left, own, model.dual_coef_[:, own].T, single)
     return decisions
 
 
@@ -43,8 +45,9 @@ def certain_decisions(model: Any, X: Any) -> np.ndarray:
         return kernel_decisions(model, X)
     decisions = kernel_decisions(model, X, single=True)
     bound = _rounding(model, X)[:, None]
-    doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
-    if len(model.classes_) > 2:
+    if len(model.classes_) == 2:
+        doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
+    else:
         doubtful = ~_has_sure_winner(decisions, bound, len(model.classes_))
     if doubtful.any():
         decisions[doubtful] = kernel_decisions(model, X[np.flatnonzero(doubtful)])
@@ -120,8 +123,8 @@ def _has_sure_winner(decisions: np.ndarray, bound: np.ndarray, n_classes: int) -
     return votes > most.max(axis=0)
 
 
-def _products(model: Any, X: Any, own: slice, coefs: np.ndarray, single: bool) -> np.ndarray:
-    """Kernel values of X against some support vectors, times coefficients (n_vectors, n_outputs)."""
+def _products(model: Any, X: Any, left: Any, own: slice, coefs: np.ndarray, single: bool) -> np.ndarray:
+    """Kernel values of X (compiled: ``left``) against some support vectors, times coefficients (vectors, outputs)."""
     kernel = model._fitted_kernel
     if isinstance(kernel, Precomputed):
         return X[:, model.support_[own]] @ coefs
@@ -130,6 +133,5 @@ def _products(model: Any, X: Any, own: slice, coefs: np.ndarray, single: bool) -
         step = max(BLOCK_VALUES // max(vectors.shape[0], 1), 1)
         parts = [X[first : first + step] for first in range(0, X.shape[0], step)]
         return np.concatenate([kernel.block(part, vectors, np.float64) @ coefs for part in parts])
-    left, right = as_rows(X.astype(vectors.dtype, copy=False)), as_rows(vectors)
-    coefs = np.ascontiguousarray(coefs)
+    right, coefs = as_rows(vectors), np.ascontiguousarray(coefs)
     return np.asarray(_core.cross_products(left, right, kernel.spec(), coefs, single, model._threads() or 0))
