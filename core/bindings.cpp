@@ -378,6 +378,14 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
              const size_t n = variables.shape(0);
              return nb::ndarray<nb::numpy, const V>(kept->get(), {n, n}, owner);
            })
+      .def("solve_on",
+           [](S& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks, double accuracy) {
+             for (size_t k = 0; k < variables.shape(0); ++k) checked(s, variables(k));
+             Correction c = exclusively(s, [&](S& state) {
+               return state.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, hear_signals});
+             });
+             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
+           })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
       .def(
           "run",
@@ -402,15 +410,6 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
       .def("refresh", [](FullState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.refresh(); }); })
       .def("extreme", [](FullState<V>& s, int64_t size) { return to_numpy(s.extreme(size)); })
-      .def("solve_on",
-           [](FullState<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
-              double accuracy) {
-             for (size_t k = 0; k < variables.shape(0); ++k) checked<V>(s, variables(k));
-             Correction c = exclusively<V>(s, [&](State<V>&) {
-               return s.solve_on(to_vector(variables), capacity, BlockOptions{block, blocks, accuracy, hear_signals});
-             });
-             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
-           })
       .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })
       .def("shrink", [](FullState<V>& s) { s.shrink(); })
       .def("watch",
@@ -426,13 +425,14 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
           "__init__",
           [](SampledState<V>* self, std::shared_ptr<Gram<V>> gram, const SegmentList& segments,
              const Vector<double>& ridge, const Vector<double>& half_linear, double bias, int64_t sample,
-             uint64_t seed) {
+             bool with_active, uint64_t seed) {
             if (sample < 1) throw std::invalid_argument("a sample has at least one variable");
             auto checked = checked_segments(*gram, segments);
             auto terms = checked_terms(*gram, segments, ridge, half_linear, bias);
-            new (self) SampledState<V>(gram, std::move(checked), std::move(terms), sample, seed);
+            new (self) SampledState<V>(gram, std::move(checked), std::move(terms), sample, with_active, seed);
           },
-          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "sample"_a, "seed"_a)
+          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "sample"_a,
+          "with_active"_a, "seed"_a)
       .def("look", [](SampledState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.look(); }); })
       .def_prop_ro("samplings", &SampledState<V>::samplings);
 }

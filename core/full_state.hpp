@@ -2,7 +2,6 @@
 #pragma once
 
 #include "state.hpp"
-#include "working_set.hpp"
 
 namespace swapsvm {
 
@@ -84,24 +83,6 @@ class FullState final : public State<V> {
   std::vector<Index> extreme(int64_t size) {
     return choose_block(
         size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, kept_);
-  }
-
-  // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
-  Correction solve_on(const std::vector<Index>& variables, int64_t capacity, const BlockOptions& options) {
-    if (!working_set_ || working_set_->capacity() < int64_t(variables.size()))
-      working_set_ =
-          std::make_unique<WorkingSet<V>>(gram_, size_, std::max<int64_t>(capacity, variables.size()), terms_.bias);
-    std::vector<Member> members;
-    for (const Index v : variables)
-      members.push_back({v, Index(this->row(v)), this->sign(v), this->diagonal(v), this->ridge(v), this->half_linear(v),
-                         weights_[v], score(v)});
-    try {
-      working_set_->assign(members);
-    } catch (...) {  // a user's function failed: slots without values may not stay behind
-      working_set_.reset();
-      throw;
-    }
-    return working_set_->solve(this->quadratic_, this->half_linear_value_, options, gram_->threads());
   }
 
   // The gap needs h in double where it can be lowest, and on the support for the mean. Of any other variable it is
@@ -284,7 +265,6 @@ class FullState final : public State<V> {
 
   int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
 
-  std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<Index> kept_;
   std::vector<double> h_;
   bool sampled_ = false;  // whether only some of the variables are watched

@@ -1,7 +1,7 @@
-// The state that knows h on the active set only. The toward vertex is the best of a few random variables and of the
-// active ones, so a move costs (sample + 2) |active| kernel values whatever the number of variables: [SWAP14],
-// "Adaptations to SVMs". The gap it shows is that of the sample; certify() makes one full pass and remembers the true
-// toward vertex, which the next move then takes.
+// The state that knows h on the active set only. The toward vertex is the best of a few random variables ([SWAP14],
+// "Adaptations to SVMs") and, if asked for, of the active ones, so a move costs (sample + 2) |active| kernel values
+// whatever the number of variables. The gap it shows is that of the sample; certify() makes one full pass and remembers
+// the true toward vertex, which the next move then takes.
 #pragma once
 
 #include "state.hpp"
@@ -14,10 +14,12 @@ class SampledState final : public State<V> {
   using Base::active_, Base::gram_, Base::size_, Base::terms_, Base::weights_;
 
  public:
-  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, int64_t sample, uint64_t seed)
+  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, int64_t sample,
+               bool with_active, uint64_t seed)
       : Base(std::move(gram), std::move(segments), std::move(terms)),
         h_(size_, 0.0),
         sample_(sample),
+        with_active_(with_active),
         random_(seed * 0x9E3779B97F4A7C15ull + 1) {}
 
   double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
@@ -25,7 +27,10 @@ class SampledState final : public State<V> {
 
   void correct(const Correction& correction, bool) override {
     this->change_weights(correction);
-    settle_on_active();
+    if (take_solved())
+      settle();
+    else
+      settle_on_active();
     this->watch_correction();
   }
 
@@ -81,8 +86,23 @@ class SampledState final : public State<V> {
  private:
   void settle_on_active() {
     this->evaluate(active_, false, h_);
+    settle();
+  }
+
+  void settle() {
     this->set_value();
     look();
+  }
+
+  // Whether the working set was solved to just these weights; then h comes from there.
+  bool take_solved() {
+    if (!this->working_set_) return false;
+    for (const Index v : active_) {
+      const Member* member = this->working_set_->find(v, weights_[v]);
+      if (!member) return false;
+      h_[v] = member->score + member->half_linear;
+    }
+    return true;
   }
 
   void add_column(int64_t v, double weight) {
@@ -99,9 +119,13 @@ class SampledState final : public State<V> {
     candidates_.clear();
     for (int64_t k = 0; k < sample_; ++k) {
       const Index v = Index(next() % uint64_t(size_));
-      if (!(weights_[v] > 0)) candidates_.push_back(v);
+      if (with_active_ && weights_[v] > 0) continue;  // known to be one
+      candidates_.push_back(v);
     }
-    this->evaluate(candidates_, false, h_);
+    unknown_.clear();
+    for (const Index v : candidates_)
+      if (!(weights_[v] > 0)) unknown_.push_back(v);
+    this->evaluate(unknown_, false, h_);
   }
 
   void choose_vertices() {
@@ -110,9 +134,9 @@ class SampledState final : public State<V> {
       return difference > 0 || (difference == 0 && v < best);
     };
     if (active_.empty()) throw std::invalid_argument("a state without weights");
-    int64_t low = active_[0], high = active_[0];
+    int64_t low = with_active_ ? active_[0] : candidates_[0], high = active_[0];
     for (const Index v : active_) {
-      if (better(v, low, -1)) low = v;
+      if (with_active_ && better(v, low, -1)) low = v;
       if (better(v, high, +1)) high = v;
     }
     for (const Index v : candidates_)
@@ -131,9 +155,10 @@ class SampledState final : public State<V> {
   }
 
   std::vector<double> h_;  // by variable; valid on the active set and the last sample
-  std::vector<Index> candidates_, rows_;
+  std::vector<Index> candidates_, unknown_, rows_;
   std::vector<V> line_;
   int64_t sample_, samplings_ = 0;
+  bool with_active_;
   uint64_t random_;
 };
 

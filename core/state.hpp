@@ -15,6 +15,7 @@
 
 #include "gram.hpp"
 #include "move.hpp"
+#include "working_set.hpp"
 
 namespace swapsvm {
 
@@ -169,6 +170,25 @@ class State {
   virtual void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
     replace_weights(variables, values);
     certify();
+  }
+
+  // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
+  // A set that outgrows it gets half as much again, so that one that grows by single vertices is not computed anew.
+  Correction solve_on(const std::vector<Index>& variables, int64_t capacity, const BlockOptions& options) {
+    const int64_t wanted = int64_t(variables.size());
+    if (!working_set_ || working_set_->capacity() < wanted)
+      working_set_ =
+          std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_.bias);
+    std::vector<Member> members;
+    for (const Index v : variables)
+      members.push_back({v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)});
+    try {
+      working_set_->assign(members);
+    } catch (...) {  // a user's function failed: slots without values may not stay behind
+      working_set_.reset();
+      throw;
+    }
+    return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
   }
 
   // The corrective step: these weights for the listed variables, the others times `scale`. h follows by the columns of
@@ -369,6 +389,7 @@ class State {
   }
 
   std::shared_ptr<Gram<V>> gram_;
+  std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<Segment> segments_;
   std::vector<int> groups_;  // of the segments, in their order
   Terms terms_;

@@ -44,6 +44,12 @@ class WorkingSet {
 
   int64_t capacity() const { return capacity_; }
 
+  // The member that has this variable and this weight, or none.
+  const Member* find(Index variable, double weight) const {
+    const Index slot = slot_of_[variable];
+    return slot >= 0 && slots_[slot].weight == weight ? &slots_[slot] : nullptr;
+  }
+
   // These members, no more than the capacity. Weights and scores are taken over as they are now.
   void assign(const std::vector<Member>& members) {
     std::vector<char> stays(slots_.size(), 0);

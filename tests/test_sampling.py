@@ -1,10 +1,12 @@
 """Sampling: the cost of an iteration does not depend on the number of rows, and the end is certified all the same."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from swapsvm import SVC, ConvergenceWarning
+from swapsvm import SVC, ConvergenceWarning, Sampling
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC
@@ -61,6 +63,45 @@ def test_a_violator_outside_of_the_samples_reopens_the_run():
     model = SVC(C=10, gamma=0.2, solver="swap2", sampling=2, start_size=4, tol=1e-2, random_state=1).fit(X, y)
     assert 0 in model.support_
     assert model.relative_gap_ <= 1e-2
+
+
+def test_a_trusted_sample_ends_the_run_and_the_certificate_says_how_good_that_is():
+    X, y = make_classification(3000, 6, flip_y=0.05, weights=[0.95], random_state=0)
+    settings = {"C": 10, "gamma": 0.2, "solver": "swap2", "tol": 0, "eps": 1e-6}
+    with pytest.warns(ConvergenceWarning, match="stopped by 'sample'"):
+        model = SVC(sampling=Sampling(size=20, with_active=False, trusted=1), **settings).fit(X, y)
+    certified = SVC(sampling=20, **settings).fit(X, y)
+    assert model.stop_reason_ == "sample" and model.n_iter_[0] < certified.n_iter_[0]
+    assert model.dual_gap_ > 1e-6 >= certified.dual_gap_
+    value = model.results_[0].value
+    assert value <= certified.results_[0].value + certified.dual_gap_
+    assert certified.results_[0].value - value <= model.dual_gap_
+
+
+def test_more_trust_takes_longer():
+    X, y = make_classification(3000, 6, flip_y=0.05, weights=[0.95], random_state=0)
+    drawn = []
+    for trusted in (1, 7, 40):
+        sampling = Sampling(size=10, with_active=False, trusted=trusted)
+        with pytest.warns(ConvergenceWarning):
+            model = SVC(C=10, gamma=0.2, solver="swap", tol=0, eps=1e-6, sampling=sampling).fit(X, y)
+        drawn.append(model.results_[0].samplings)
+    assert drawn == sorted(drawn) and drawn[0] < drawn[2]
+
+
+def test_samples_without_violators_do_not_outlast_a_limit_of_time():
+    X, y = make_classification(3000, 6, flip_y=0.05, weights=[0.95], random_state=0)
+    sampling = Sampling(size=5, with_active=False, trusted=10**9)
+    began = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        SVC(C=10, gamma=0.2, solver="swap2", tol=0, eps=1e-3, sampling=sampling, max_time=0.3).fit(X, y)
+    assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize("settings", [{"size": 0}, {"size": 1.5}, {"trusted": 0}])
+def test_bad_samplings(settings):
+    with pytest.raises(ValueError, match="must be a positive"):
+        Sampling(**settings)
 
 
 def test_a_gap_beyond_double_precision_ends_the_run():

@@ -12,7 +12,8 @@
 from .estimators import SVC
 from .gram import Gram
 from .solve import Result, maximize
+from .state import Sampling
 from .stopping import ConvergenceWarning
 
 __version__ = "0.1.0"
-__all__ = ["SVC", "ConvergenceWarning", "Gram", "Result", "__version__", "maximize"]
+__all__ = ["SVC", "ConvergenceWarning", "Gram", "Result", "Sampling", "__version__", "maximize"]

@@ -16,7 +16,7 @@ from .geometry import KINDS
 from .problems import Concave, Quadratic
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
-from .state import Limits, State, open_state
+from .state import Limits, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -40,9 +40,12 @@ class Result:
         gap / |value| (for a general g: gap / max(1, |value|)).
     stop_reason : str
         ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
-        arithmetic resolves no better) or the name that a user's own rule gives.
+        arithmetic resolves no better), ``"sample"`` (samples showed no violator, see ``Sampling``) or the name that a
+        user's own rule gives.
     iterations, evaluations, samplings : int
         Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
+    certificate_seconds : float
+        Of the pass at the end that certified the gap.
     trace : Trace
     """
 
@@ -54,6 +57,7 @@ class Result:
     iterations: int
     evaluations: int
     samplings: int
+    certificate_seconds: float
     trace: Trace
 
     @property
@@ -73,7 +77,7 @@ def maximize(
     stop: Stop | Callable[[Progress], str | None] | None = None,
     start: np.ndarray | None = None,
     start_size: int = 20,
-    sampling: int | None = None,
+    sampling: int | Sampling | None = None,
     random_state: int | np.random.Generator | None = 0,
     callback: Callback | None = None,
 ) -> Result:
@@ -95,7 +99,7 @@ def maximize(
         Weights to start from; by default a solution on the face of ``start_size`` random vertices.
     start_size : int
         Number of random vertices of the start, both classes among them ([SWAP14]: 20).
-    sampling : int, optional
+    sampling : int or Sampling, optional
         Look for the toward vertex among so many random variables and the active ones; a full pass ends the run.
     random_state : int, Generator or None
         Chooses the start and the samples.
@@ -137,6 +141,7 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
+        "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
     }
     message = (
@@ -156,6 +161,7 @@ class Run:
         self.trace = Trace(state.memory_pays)
         self.iteration = 0
         self._began = time.perf_counter()
+        self._certificate_seconds = 0.0
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
@@ -190,7 +196,9 @@ class Run:
         certified, fruitless = float("inf"), 0
         while True:
             reason = self._until_stop()
+            began = time.perf_counter()
             self.state.certify()
+            self._certificate_seconds = time.perf_counter() - began
             if self._gap_reached():
                 reason = "gap"
             if reason not in ("unconfirmed", "stalled"):
@@ -237,7 +245,7 @@ class Run:
             if reason == "gap":
                 target = max(self.stop.eps, self.stop.tol * self.state.scale)
                 if self.state.confirmed(target):
-                    return "unconfirmed"
+                    return "sample" if self.state.trusts_samples else "unconfirmed"
             elif reason:
                 return reason
             moves = max(1, int(min(moves, self.stop.moves_left(progress))))
@@ -294,5 +302,6 @@ class Run:
             iterations=self.iteration,
             evaluations=progress.evaluations,
             samplings=getattr(self.state, "samplings", 0),
+            certificate_seconds=self._certificate_seconds,
             trace=self.trace,
         )

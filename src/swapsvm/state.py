@@ -21,6 +21,7 @@ from .geometry import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .problems import Concave, Quadratic
 from .trace import RAW, is_recorded
 
+LOOKS = 64  # most samples that are drawn between two looks at the stop rules
 WINDOW = 256  # moves after which a state sees whether it still gets on; the core has the same number
 
 
@@ -50,6 +51,32 @@ class Limits:
     tol: float = 0.0
     eps: float = 0.0
     iteration: int = 0  # number of the last iteration so far
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to look for the toward vertex among a few random variables.
+
+    Parameters
+    ----------
+    size : int, default=59
+        Variables in a sample; 59 contain one of the best 5 % with probability 0.95.
+    with_active : bool, default=True
+        The active variables are candidates too, which costs nothing. False is [SWAP14].
+    trusted : int, optional
+        So many samples in a row without a violator end the run (``stop_reason`` ``"sample"``), as in [SWAP14]; the gap
+        that is then reported is the certified one, which may be large. By default only a full pass ends it.
+    """
+
+    size: int = 59
+    with_active: bool = True
+    trusted: int | None = None
+
+    def __post_init__(self) -> None:
+        if int(self.size) != self.size or self.size < 1:
+            raise ValueError(f"sampling={self.size!r} must be a positive integer, or None to look at every row")
+        if self.trusted is not None and self.trusted < 1:
+            raise ValueError(f"trusted={self.trusted!r} must be a positive number of samples, or None")
 
 
 class State(ABC):
@@ -138,6 +165,11 @@ class State(ABC):
         """Whether a gap that was reached may be certified now. A sampled state looks again first."""
         return True
 
+    @property
+    def trusts_samples(self) -> bool:
+        """Whether the gap of a sample ends the run, whatever the certificate says."""
+        return False
+
     def refined(self) -> State | None:
         """A more exact state at the same weights, or None if there is none."""
         return None
@@ -174,7 +206,7 @@ class State(ABC):
         return ran
 
 
-def open_state(problem: Concave | Quadratic, *, sampling: int | None = None, seed: int = 0) -> State:
+def open_state(problem: Concave | Quadratic, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
     """The state of a problem, without weights yet."""
     if isinstance(problem, Quadratic):
         return KernelState(problem, sampling=sampling, seed=seed)
@@ -396,21 +428,21 @@ def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, firs
 class KernelState(State):
     """The state of a kernel quadratic, in the compiled core."""
 
-    def __init__(self, problem: Quadratic, *, sampling: int | None = None, seed: int = 0) -> None:
+    def __init__(self, problem: Quadratic, *, sampling: int | Sampling | None = None, seed: int = 0) -> None:
         self.problem = problem
-        self.sampling, self.seed = sampling, seed
+        self.sampling = sampling if sampling is None or isinstance(sampling, Sampling) else Sampling(sampling)
+        self.seed = seed
         self.size = problem.size
         ridge = np.atleast_1d(np.asarray(problem.ridge, dtype=np.float64))
         half_linear = np.empty(0) if problem.linear is None else np.asarray(problem.linear, dtype=np.float64) / 2
         bits = "32" if problem.gram.single else "64"
         arguments = (problem.gram.core, list(problem.segments), ridge, half_linear, float(problem.bias))
-        if sampling is None:
+        if self.sampling is None:
             self.core = getattr(_core, "FullState" + bits)(*arguments)
         else:
-            if int(sampling) != sampling or sampling < 1:
-                raise ValueError(f"sampling={sampling!r} must be a positive integer, or None to look at every row")
-            self.core = getattr(_core, "SampledState" + bits)(*arguments, int(sampling), seed)
-        self._patience = 1  # empty samples in a row before a full pass
+            chosen = (int(self.sampling.size), self.sampling.with_active, seed)
+            self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
+        self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far
 
     weights = property(lambda self: np.asarray(self.core.weights))
     support = property(lambda self: np.asarray(self.core.support))
@@ -480,12 +512,22 @@ class KernelState(State):
     def confirmed(self, stop_gap: float) -> bool:
         if self.sampling is None:
             return True
-        for _ in range(self._patience - 1):
+        needed = self.sampling.trusted or self._patience
+        for _ in range(LOOKS):
+            self._empty += 1
+            if self._empty >= needed:
+                self._empty = 0
+                self._patience = min(2 * self._patience, LOOKS)  # should the full pass find a violator, the next is later
+                return True
             self.core.look()
             if self.gap > stop_gap:
+                self._empty = 0
                 return False
-        self._patience = min(2 * self._patience, 64)  # should the full pass find a violator, the next one comes later
-        return True
+        return False
+
+    @property
+    def trusts_samples(self) -> bool:
+        return self.sampling is not None and self.sampling.trusted is not None
 
     @property
     def memory_pays(self) -> bool:

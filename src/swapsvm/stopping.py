@@ -106,7 +106,7 @@ class Rule(Stop):
 
 @dataclass(frozen=True)
 class AnyOf(Stop):
-    """The first of several rules that ends."""
+    """The first of several rules that ends; limits before the gap, which a certificate has yet to confirm."""
 
     rules: tuple[Stop, ...]
 
@@ -115,7 +115,8 @@ class AnyOf(Stop):
         object.__setattr__(self, "eps", max(rule.eps for rule in self.rules))
 
     def __call__(self, progress: Progress) -> str | None:
-        return next((reason for rule in self.rules if (reason := rule(progress))), None)
+        reasons = [reason for rule in self.rules if (reason := rule(progress))]
+        return next((reason for reason in reasons if reason != "gap"), reasons[0] if reasons else None)
 
     def moves_left(self, progress: Progress) -> float:
         return min(rule.moves_left(progress) for rule in self.rules)

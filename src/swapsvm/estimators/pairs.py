@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +14,7 @@ from typing import TypeVar
 from .. import _core
 from ..gram import Gram
 from ..kernels import Function
-from ..stopping import Progress
+from ..stopping import Progress, Seconds, Stop
 
 Pair = tuple[int, int]
 Found = TypeVar("Found")
@@ -23,6 +25,23 @@ class Cancelled(threading.Event):
 
     def __call__(self, progress: Progress) -> str | None:
         return "cancelled" if self.is_set() else None
+
+
+class SharedTime:
+    """One limit of seconds for all pairs: each may use the part of what is left that its rows are of those left."""
+
+    def __init__(self, seconds: float | None, rows: dict[Pair, int], workers: int) -> None:
+        self._end = math.inf if seconds is None else time.perf_counter() + seconds
+        self._rows, self._left, self._workers = rows, sum(rows.values()), workers
+        self._lock = threading.Lock()
+
+    def share(self, pair: Pair) -> Stop:
+        """The limit of a pair that starts now."""
+        seconds = max(self._end - time.perf_counter(), 1e-9)
+        with self._lock:
+            part = min(1.0, self._workers * self._rows[pair] / self._left)
+            self._left -= self._rows[pair]
+        return Seconds(seconds * part)
 
 
 def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int:

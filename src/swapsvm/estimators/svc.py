@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Self
@@ -21,10 +20,10 @@ from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, ma
 from ..problems import L2SVC, Expansion
 from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
-from ..state import open_state
-from ..stopping import Seconds, make_stop
+from ..state import Sampling, open_state
+from ..stopping import make_stop
 from ..trace import RECORD
-from .pairs import Cancelled, Pair, fit_pairs, workers_for
+from .pairs import Cancelled, Pair, SharedTime, fit_pairs, workers_for
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
@@ -68,7 +67,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         Most seconds for the whole fit (certificates not counted).
     start_size : int, default=20
         A run starts from the solution on so many random rows.
-    sampling : int, default=None
+    sampling : int or Sampling, default=None
         If given, each iteration looks for the ascent vertex among so many random rows ([SWAP14]: 59) and its cost does
         not depend on the number of rows; a full pass certifies the end. Not with ``solver="block"``.
     cache_size : float, default=None
@@ -129,7 +128,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         max_iter: int = -1,
         max_time: float | None = None,
         start_size: int = 20,
-        sampling: int | None = None,
+        sampling: int | Sampling | None = None,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
         decision_function_shape: str = "ovr",
@@ -259,8 +258,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         row_weights = weights if (weights != 1).any() else None
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
-        end = None if self.max_time is None else time.perf_counter() + self.max_time  # the pairs share the seconds
         pairs = list(combinations(present, 2))
+        workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
+        clock = SharedTime(self.max_time, {pair: len(groups[pair[0]]) + len(groups[pair[1]]) for pair in pairs}, workers)
         seeds = {pair: random.randint(2**31) for pair in pairs}
 
         def fit(gram: Gram, pair: Pair, cancelled: Cancelled) -> tuple[Result, Expansion]:
@@ -268,13 +268,11 @@ class SVC(ClassifierMixin, BaseEstimator):
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             problem = L2SVC.of(gram, positive, negative, self.C, row_weights)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
-            left = stop if end is None else stop | Seconds(max(end - time.perf_counter(), 1e-9))
-            run = Run(state, make_solver(self.solver), left | cancelled)
+            run = Run(state, make_solver(self.solver), stop | clock.share(pair) | cancelled)
             run.begin(started.get(pair), self.start_size, rng)
             result = run.finish(exact_below=SMALL)
             return result, problem.model(result.weights, result.value)
 
-        workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
         found, self.cache_counts_ = fit_pairs(gram, pairs, workers, fit)
         return {pair: found[pair][0] for pair in pairs}, {pair: found[pair][1] for pair in pairs}
 

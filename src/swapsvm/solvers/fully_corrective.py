@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry import Correction
-from ..state import Limits, State
+from ..state import KernelState, Limits, State
 from ._base import Solver
 from .second_order_swap import SecondOrderSwap
 
+BLOCK, BLOCKS = 64, 1000  # a new vertex moves the weight of few others: small blocks (64 beat 128, 256, 512 and all)
 MOVES = 20_000  # on one face: an ill-conditioned one may not outlast the limits of the run, and the next step goes on
 
 
@@ -23,6 +24,8 @@ class FullyCorrective(Solver):
 
     def choose(self, state: State) -> Correction:
         variables = np.union1d(state.support, state.toward())
+        if isinstance(state, KernelState):
+            return state.solve_on(variables, BLOCK, BLOCKS, self.accuracy)
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 
