@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -66,7 +67,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
     parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
     subcommands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for add in (add_datasets, add_demo):
+    for add in (add_datasets, add_demo, add_reproduce):
         add(subcommands)
     return parser
 
@@ -119,3 +120,43 @@ def run_demo(arguments: argparse.Namespace) -> None:
     from .demo import run
 
     run(arguments.output)
+
+
+def add_reproduce(subcommands: Subcommands) -> None:
+    """``swapsvm reproduce``."""
+    text = "run the study of the paper and write a report to hold beside it"
+    reproduce = subcommands.add_parser("reproduce", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    scale = reproduce.add_mutually_exclusive_group()
+    scale.add_argument("--quick", action="store_true", help="small sets, all methods, within three minutes (default)")
+    scale.add_argument("--paper", action="store_true", help="everything that is here or can be downloaded: hours")
+    reproduce.add_argument("--only", metavar="NAMES", help="groups (web,adult,medium,large,protein) or data sets")
+    reproduce.add_argument("--methods", metavar="NAMES", help="some of cvm,fw,mfw,swap,swap2,block")
+    reproduce.add_argument("--experiments", metavar="NAMES", help="some of paper,polynomial,relative,convergence,rows")
+    reproduce.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: %(default)s)")
+    reproduce.add_argument("--budget", type=float, metavar="SECONDS", help="limit of a run; longer ones are cut")
+    reproduce.add_argument("--tune", action="store_true", help="tune C and gamma again, with CVM")
+    reproduce.add_argument(
+        "--output",
+        type=Path,
+        default=Path("reproduction"),
+        metavar="FOLDER",
+        help="raw results and report; called again, it goes on from there (default: %(default)s)",
+    )
+    reproduce.set_defaults(run=run_reproduce)
+
+
+def run_reproduce(arguments: argparse.Namespace) -> None:
+    """Run the study."""
+    from .study.protocol import EXPERIMENTS, FULL, METHODS, QUICK, data_named, named
+    from .study.reproduce import reproduce
+
+    scale = FULL if arguments.paper else QUICK
+    if arguments.only:
+        scale = replace(scale, data=data_named(arguments.only.split(",")))
+    if arguments.methods:
+        scale = replace(scale, methods=named("--methods", arguments.methods.split(","), METHODS))
+    if arguments.experiments:
+        scale = replace(scale, experiments=named("--experiments", arguments.experiments.split(","), EXPERIMENTS))
+    if arguments.budget is not None:
+        scale = replace(scale, budget=arguments.budget)
+    reproduce(scale, arguments.output, arguments.jobs, arguments.tune)

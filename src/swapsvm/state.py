@@ -517,7 +517,9 @@ class KernelState(State):
             self._empty += 1
             if self._empty >= needed:
                 self._empty = 0
-                self._patience = min(2 * self._patience, LOOKS)  # should the full pass find a violator, the next is later
+                self._patience = min(
+                    2 * self._patience, LOOKS
+                )  # should the full pass find a violator, the next is later
                 return True
             self.core.look()
             if self.gap > stop_gap:

@@ -260,7 +260,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
         pairs = list(combinations(present, 2))
         workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
-        clock = SharedTime(self.max_time, {pair: len(groups[pair[0]]) + len(groups[pair[1]]) for pair in pairs}, workers)
+        clock = SharedTime(
+            self.max_time, {pair: len(groups[pair[0]]) + len(groups[pair[1]]) for pair in pairs}, workers
+        )
         seeds = {pair: random.randint(2**31) for pair in pairs}
 
         def fit(gram: Gram, pair: Pair, cancelled: Cancelled) -> tuple[Result, Expansion]:

@@ -1,16 +1,16 @@
 """What is run: methods, groups of data sets, experiments, and the tasks they are made of.
 
-The paper's protocol ([SWAP14], "Experiments"): one versus one, RBF kernel, a start from 20 random rows, an absolute gap of
-1e-6, samples of constant size for the toward vertex and 200 MB for kernel values (its programs grew out of those of CVM,
-whose default that is). It says neither how large a sample is nor what ends a sampled run; here 59 rows (one of the best
-5 % is among them with probability 0.95), drawn from all rows, and seven samples in a row without a violator, which is how
-CVM's program ends. No full pass is made, so the gap that is reported with each run, and is certified, can be far above
+The paper's protocol ([SWAP14], "Experiments"): one versus one, RBF kernel, a start from 20 random rows, an absolute gap
+of 1e-6, samples of constant size for the toward vertex and 200 MB for kernel values (its programs grew out of those of
+CVM, whose default that is). It says neither how large a sample is nor what ends a sampled run; here 59 rows (one of the
+best 5 % is among them with probability 0.95), drawn from all rows, and seven samples in a row without a violator, which
+is how CVM's program ends. No full pass is made, so the certified gap, which is reported with each run, can be far above
 1e-6. The second protocol, ours, looks at every row and ends at a certified relative gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..state import Sampling
 
 METHODS = {"cvm": "CVM", "fw": "FW", "mfw": "MFW", "swap": "SWAP", "swap2": "SWAP-2o", "block": "block"}
 FRANK_WOLFE = ("fw", "mfw", "swap", "swap2")
+PAPER_METHODS = ("cvm", *FRANK_WOLFE)
 GROUPS = {
     "web": tuple(f"w{k}a" for k in range(1, 9)),
     "adult": tuple(f"a{k}a" for k in range(1, 8)),
@@ -164,9 +165,14 @@ def chosen(these: Sequence[str], among: Sequence[str]) -> list[str]:
 
 def data_named(words: Sequence[str]) -> tuple[str, ...]:
     """Data sets of groups and single names."""
-    found: list[str] = []
-    for word in words:
-        if word not in GROUPS and word not in EVERY_SET:
-            raise ValueError(f"--only {word}: use groups ({', '.join(GROUPS)}) or data sets ({', '.join(EVERY_SET)})")
-        found += GROUPS.get(word, (word,))
+    found = [name for word in named("--only", words, (*GROUPS, *EVERY_SET)) for name in GROUPS.get(word, (word,))]
     return tuple(dict.fromkeys(found))
+
+
+def named(option: str, words: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Words that are all known."""
+    known = tuple(known)
+    for word in words:
+        if word not in known:
+            raise ValueError(f"{option} {word}: use some of {', '.join(known)}, with commas between them")
+    return tuple(words)

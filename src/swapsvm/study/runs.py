@@ -120,7 +120,11 @@ def due(tasks: Iterable[Task], known: Iterable[Record]) -> list[Task]:
     finished, limits = set(), dict[tuple[Any, ...], float]()
     for record in known:
         parameters = record["parameters"]
-        key = (*(record[name] for name in ("experiment", "data", "method", "seed")), parameters["C"], parameters["gamma"])
+        key = (
+            *(record[name] for name in ("experiment", "data", "method", "seed")),
+            parameters["C"],
+            parameters["gamma"],
+        )
         if record["measures"]["cut"]:
             limits[without_seed(key)] = max(limits.get(without_seed(key), 0.0), parameters["max_time"])
         else:

@@ -33,8 +33,8 @@ class Results:
         return list(self._runs.get((experiment, data, method), {}).values())
 
     def median(self, experiment: str, data: str, method: str, measure: str) -> float | None:
-        """Of a measure over the repetitions; None if there is no run."""
-        values = [run["measures"][measure] for run in self.runs(experiment, data, method)]
+        """Of a measure over the repetitions; None if there is no run. Who was cut took all its seconds."""
+        values = [measured(run, measure) for run in self.runs(experiment, data, method)]
         return float(median(values)) if values else None
 
     def cut(self, experiment: str, data: str, method: str) -> bool:
@@ -61,6 +61,12 @@ class Results:
         data = [d for d in self.data(experiment) if all(self.runs(experiment, d, m) for m in methods)]
         rows = [[self.median(experiment, d, m, measure) for m in methods] for d in data]
         return data, np.array(rows, dtype=float).reshape(len(data), len(methods))
+
+
+def measured(run: Record, measure: str) -> float:
+    """One number of a run."""
+    measures = run["measures"]
+    return seconds_allowed(run) if measure == "seconds" and measures["cut"] else float(measures[measure])
 
 
 def seconds_allowed(record: Record) -> float:

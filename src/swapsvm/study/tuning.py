@@ -1,9 +1,9 @@
 """Choose C and the width of the kernel once, with CVM, as [SWAP14] does; all methods then use them.
 
 Pendigits and USPS: 10-fold cross-validation on the paper's grid, sigma^2 from 2^-15 to 2^5 and C from 2^-5 to 2^15 (the
-paper does not print the steps: here each exponent goes up by 2). A point that is more than ``BEHIND`` below the best one
-on the first fold is not tried on the others. All other sets: sigma^2 is the mean squared distance of the rows, and C from
-2^0 to 2^12 is the best on a random 30 % of the rows. Ties go to the smaller C, then to the wider kernel.
+paper does not print the steps: here each exponent goes up by 2). A point that is more than ``BEHIND`` below the best
+one on the first fold is not tried on the others. All other sets: sigma^2 is the mean squared distance of the rows, and
+C from 2^0 to 2^12 is the best on a random 30 % of the rows. Ties go to the smaller C, then to the wider kernel.
 
 Every fit is one JSON line, so that tuning goes on where it stopped. ``parameters.toml`` holds what was chosen.
 """

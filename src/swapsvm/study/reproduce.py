@@ -1,0 +1,177 @@
+"""``swapsvm reproduce``: tune if asked to, run what is due, write the report.
+
+Everything lies in one folder: ``runs.jsonl`` and ``tuning.jsonl``, one line a run, and the report made from them.
+Called again, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from ..datasets import DatasetError
+from ..datasets.loading import obtain
+from ..datasets.registry import find_entry
+from . import records
+from .protocol import Scale, Task, tasks_of
+from .records import Record
+from .runs import due, run_all
+from .summary import Results
+from .tuning import Point, as_toml, stored_parameters, tune
+
+Parameters = dict[str, dict[str, float]]
+
+
+def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
+    """Run what is missing of the study and write its report.
+
+    Parameters
+    ----------
+    scale : Scale
+        What to run.
+    folder : Path
+        Where raw results and the report go.
+    jobs : int
+        Runs at a time, each with one thread.
+    retune : bool
+        Tune C and gamma again instead of taking those that come with the package.
+    """
+    require_extra()
+    if jobs < 1:
+        raise ValueError(f"--jobs {jobs} must be a positive number of runs at a time")
+    if not scale.budget > 0:
+        raise ValueError(f"--budget {scale.budget:g} must be a positive number of seconds")
+    present = [name for name in scale.data if is_there(name)]
+    parameters = tuned(present, folder, scale.budget) if retune else stored_parameters()
+    raw = folder / "runs.jsonl"
+    tasks = due(tasks_of(replace(scale, data=tuple(present)), parameters), records.read(raw))
+    if tasks:
+        with progress(tasks, jobs) as report:
+            run_all(tasks, raw, jobs, report)
+    write_report(folder)
+
+
+def require_extra() -> None:
+    """Fail before the work, not after it."""
+    try:
+        for package in ("matplotlib", "rich"):
+            import_module(package)
+    except ImportError as error:
+        raise ImportError(f'the report needs {error.name}: pip install "swapsvm[demo]"') from error
+
+
+def is_there(name: str) -> bool:
+    """Whether the files of a data set are here or could be downloaded; else the reason goes to stderr."""
+    try:
+        for file in find_entry(name).files:
+            obtain(file)
+    except DatasetError as error:
+        sys.stderr.write(f"{name} is left out: {error}\n")
+        return False
+    return True
+
+
+def tuned(names: list[str], folder: Path, budget: float) -> Parameters:
+    """Tune the sets and write what was chosen beside the raw lines."""
+    chosen: dict[str, Point] = {}
+    for name in names:
+        chosen[name] = tune(name, folder / "tuning.jsonl", budget, write_tuning)
+        (folder / "parameters.toml").write_text(as_toml(chosen))
+    return {name: {"C": point.C, "gamma": point.gamma} for name, point in chosen.items()}
+
+
+def write_tuning(record: Record) -> None:
+    """One line on stderr."""
+    right = record["right"] / record["rows"]
+    sys.stderr.write(
+        f"tuning {record['data']}: C = {record['C']:g}, gamma = {record['gamma']:.4g}, fold {record['fold'] + 1}: "
+        f"{right:.2%} in {record['seconds']:.1f} s\n"
+    )
+
+
+def write_report(folder: Path) -> None:
+    """The report from the raw lines of a folder."""
+    from .document import write
+    from .report import make_report
+
+    write(make_report(Results(records.read(folder / "runs.jsonl"))), folder)
+    sys.stdout.write(f"Report: {folder / 'report.html'}\n")
+
+
+# ---- progress -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress(tasks: list[Task], jobs: int) -> Iterator[Callable[[Task, Record], None]]:
+    """A bar with the expected remaining time on stderr; lines where nothing can be redrawn, as in a file."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    clock = Clock(tasks, jobs)
+    console = Console(stderr=True, highlight=False)
+    if not console.is_interactive:
+        yield lambda task, record: print_line(clock.after(task), task, record)
+        return
+    columns = (
+        TextColumn("{task.description:40}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console) as bars:
+        bar = bars.add_task("starting", total=len(tasks), left="")
+
+        def report(task: Task, record: Record) -> None:
+            console.print(line_of(task, record), soft_wrap=True)
+            left = f"about {spoken(clock.after(task))} left"
+            bars.update(bar, advance=1, description=f"{task.experiment}: {task.data}, {task.method}", left=left)
+
+        yield report
+
+
+class Clock:
+    """Expects the remaining time from what the runs so far took of what they might have taken."""
+
+    def __init__(self, tasks: list[Task], jobs: int) -> None:
+        self._began, self._jobs = time.monotonic(), jobs
+        self._left = sum(map(expected, tasks))
+        self._done = 0.0
+
+    def after(self, task: Task) -> float:
+        """Seconds that are left once this task is done."""
+        self._done += expected(task)
+        self._left -= expected(task)
+        return (time.monotonic() - self._began) * self._left / self._done
+
+
+def expected(task: Task) -> float:
+    """A guess of the seconds of a task, good enough for a bar: its rows, up to its limit."""
+    slowness = {"block": 0.1, "swap2": 0.5}.get(task.method, 1.0)
+    return min(task.budget, 0.5 + slowness * find_entry(task.data).rows / 1000)
+
+
+def print_line(left: float, task: Task, record: Record) -> None:
+    """One run on stderr."""
+    sys.stderr.write(f"{line_of(task, record)}  about {spoken(left)} left\n")
+
+
+def line_of(task: Task, record: Record) -> str:
+    """What a run came to."""
+    measures = record["measures"]
+    cut = "  cut" if measures["cut"] else ""
+    return (
+        f"{task.experiment:12} {task.data:10} {task.method:6} seed {task.seed} {measures['seconds']:8.2f} s "
+        f"{measures['accuracy']:7.2%} {measures['model_size']:6} vectors  gap {measures['relative_gap']:.1e}{cut}"
+    )
+
+
+def spoken(seconds: float) -> str:
+    """A duration, roughly."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

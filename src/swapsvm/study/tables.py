@@ -1,0 +1,132 @@
+"""Tables of one measure for several data sets and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..datasets.registry import registry
+from .claims import speedup
+from .document import Cell, Table
+from .protocol import METHODS
+from .summary import Results
+
+CUT = "> : cut at the limit of the run, so the time is a lower bound."
+
+Formatter = Callable[[float], str]
+
+
+def accuracy_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+    """Accuracies, and how far they are below CVM's."""
+    methods = results.methods(experiment)
+    reference = "cvm" in methods
+    columns = ["data set", *(METHODS[m] for m in methods)]
+    if reference:
+        columns += [f"d {METHODS[m]}" for m in methods if m != "cvm"]
+    rows = []
+    for d in data:
+        row = measure_cells(results, experiment, d, methods, "accuracy", lambda v: f"{100 * v:.2f}", highest=True)
+        if reference:
+            row += [difference(results, experiment, d, m) for m in methods if m != "cvm"]
+        rows.append((label(d), *row))
+    note = (
+        "d: difference to CVM relative to CVM's accuracy, in percent; positive if CVM is better." if reference else ""
+    )
+    return Table(f"{prefix}-accuracy", f"{title}: test accuracy, percent.", tuple(columns), tuple(rows), note)
+
+
+def difference(results: Results, experiment: str, data: str, method: str) -> str:
+    """(a_CVM - a) / a_CVM in percent."""
+    base, own = (results.median(experiment, data, m, "accuracy") for m in ("cvm", method))
+    return "" if base is None or own is None else f"{100 * (base - own) / base:+.2f}"
+
+
+def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+    """Times and speed-ups over CVM."""
+    methods = results.methods(experiment)
+    others = [m for m in methods if m != "cvm"] if "cvm" in methods and experiment == "paper" else []
+    columns = ("data set", *(METHODS[m] for m in methods), *(f"CVM / {METHODS[m]}" for m in others))
+    rows = []
+    for d in data:
+        row: list[Cell | str] = measure_cells(results, experiment, d, methods, "seconds", number, highest=False)
+        row += [speedup_cell(results, d, m) for m in others]
+        rows.append((label(d), *row))
+    caption = f"{title}: training time, seconds{', and speed-up over CVM' if others else ''}."
+    return Table(f"{prefix}-time", caption, columns, tuple(rows), CUT)
+
+
+def speedup_cell(results: Results, data: str, method: str) -> str:
+    """A speed-up, or a bound of it, or nothing where both were cut."""
+    if not (results.runs("paper", data, "cvm") and results.runs("paper", data, method)):
+        return ""
+    cuts = results.cut("paper", data, "cvm"), results.cut("paper", data, method)
+    if all(cuts):
+        return "?"
+    bound = "> " if cuts[0] else "< " if cuts[1] else ""
+    return f"{bound}{number(speedup(results, data, method))}"
+
+
+def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+    """Support vectors, and their part of the rows."""
+    methods = results.methods(experiment)
+    columns = ("data set", *(METHODS[m] for m in methods), *(f"{METHODS[m]}, %" for m in methods))
+    rows = []
+    for d in data:
+        cells = measure_cells(results, experiment, d, methods, "model_size", lambda v: f"{v:.0f}", highest=False)
+        parts = [results.median(experiment, d, m, "model_size") for m in methods]
+        shares = ["" if part is None else f"{100 * part / registry()[d].rows:.1f}" for part in parts]
+        rows.append((label(d), *cells, *shares))
+    caption = f"{title}: size of the models, in support vectors and in percent of the training rows."
+    return Table(f"{prefix}-size", caption, columns, tuple(rows))
+
+
+def work_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+    """Iterations, kernel values and the certified gap."""
+    methods = results.methods(experiment)
+    measures: dict[str, tuple[str, Formatter]] = {
+        "iterations": ("iterations", lambda v: f"{v:.0f}"),
+        "evaluations": ("kernel values", lambda v: f"{v:.2g}"),
+        "relative_gap": ("relative gap", lambda v: f"{v:.1e}"),
+    }
+    rows = []
+    for d in data:
+        for measure, (name, form) in measures.items():
+            cells = measure_cells(results, experiment, d, methods, measure, form, highest=False)
+            rows.append((f"{label(d)}: {name}", *cells))
+    columns = ("data set", *(METHODS[m] for m in methods))
+    caption = f"{title}: iterations, kernel values computed, and the certified relative gap at the end."
+    return Table(f"{prefix}-work", caption, columns, tuple(rows))
+
+
+def measure_cells(
+    results: Results,
+    experiment: str,
+    data: str,
+    methods: Sequence[str],
+    measure: str,
+    form: Formatter,
+    *,
+    highest: bool,
+) -> list[Cell | str]:
+    """One row of a table: the best is marked, and so is what was cut."""
+    values = {m: results.median(experiment, data, m, measure) for m in methods}
+    known = [value for value in values.values() if value is not None]
+    best = (max(known) if highest else min(known)) if known else None
+    cells: list[Cell | str] = []
+    for m, value in values.items():
+        if value is None:
+            cells.append("")
+            continue
+        cut = results.cut(experiment, data, m)
+        text = f"> {form(value)}" if cut and measure == "seconds" else form(value)
+        cells.append(Cell(text, "cut" if cut else "best" if form(value) == form(best or 0.0) else ""))
+    return cells
+
+
+def label(data: str) -> str:
+    """A set as the paper names it."""
+    return registry()[data].paper or data
+
+
+def number(value: float) -> str:
+    """Three digits."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
