@@ -14,8 +14,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from swapsvm.study.records import Record
+
 from .datasets import synthetic
-from .records import Record
 from .summary import Table, exponent, geometric_mean
 from .targets import OWN, floors
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import records as raw
+from swapsvm.study import records as raw
+from swapsvm.study.records import Record
+
 from .datasets import REAL
 from .figures import SERIES, draw_all, points_of
-from .records import Record
 from .summary import Cell, Table, exponent, geometric_mean
 from .targets import OWN, TARGETS, accuracy_difference, floor_ratio
 

@@ -25,7 +25,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import datasets, records, suites
+from swapsvm.study import records
+
+from . import datasets, suites
 from .micro.columns import surroundings
 from .objective import Task, usable_cores
 from .solvers import COMPETITORS

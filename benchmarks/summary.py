@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .records import Record
+from swapsvm.study.records import Record
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .records import Record
+from swapsvm.study.records import Record
+
 from .summary import Table, exponent, geometric_mean
 
 OWN = "block"

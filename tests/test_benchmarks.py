@@ -6,13 +6,14 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import certificate, datasets, records, report, run, suites, summary, targets, tune
+from benchmarks import certificate, datasets, report, run, suites, summary, targets, tune
 from benchmarks.objective import Task
 from benchmarks.solvers import COMPETITORS, PEERS
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC as SklearnSVC
 
 from swapsvm import SVC
+from swapsvm.study import records
 
 TINY = "synthetic m=300 features=5"
 WHERE = {"cpu": "a CPU", "cores": 2, "simd": "v3", "swapsvm": "0", "commit": "abc", "versions": {"peer": "1"}}

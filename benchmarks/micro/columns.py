@@ -36,6 +36,7 @@ from swapsvm.problems import L2SVC
 from swapsvm.solvers import make_solver
 from swapsvm.solvers.fully_corrective import solve_face
 from swapsvm.state import KernelState, Limits
+from swapsvm.study.runs import cpu_name
 
 C = 16.0
 MOVES = 300  # of one sample of iterations; a trace records every one of the first thousand
@@ -262,14 +263,6 @@ def surroundings() -> dict[str, Any]:
         "python": platform.python_version(),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 @cache  # the commit at the start, should another one come while the run lasts
