@@ -1,0 +1,547 @@
+"""The report's drawings as SVG text. Each method has one colour and one marker everywhere.
+
+What cannot be drawn (no run, or a value that is not positive on a logarithmic axis) is left out; a hollow marker is a
+run that was cut at its time limit.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
+
+import numpy as np
+
+from ..datasets.registry import find_entry
+from ..geometry import Away, Ray, Swap, Toward
+from .diagram import draw_ranks
+from .protocol import FRANK_WOLFE, METHODS
+from .summary import Results
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Arguments = ParamSpec("Arguments")
+INK, QUIET, GRID = "#1c2330", "#5b6575", "#dde2ea"
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "swapsvm",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # sizes are measured with it; see as_svg
+    "font.size": 9.0,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "text.color": INK,
+}
+WIDTH = 8.8  # inches, the report's column
+CUT = "cut at the time limit"
+PERCENT = {"accuracy": 100.0}
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is drawn; colours of [Okabe-Ito], which the colour-blind can tell apart."""
+
+    color: str
+    marker: str
+    size: float = 5.5
+    width: float = 1.4
+    order: int = 3
+
+
+LOOKS = {
+    "cvm": Look("#000000", "s", size=5.0),
+    "fw": Look("#E69F00", "^"),
+    "mfw": Look("#56B4E9", "v"),
+    "swap": Look("#009E73", "o"),
+    "swap2": Look("#0072B2", "D", size=5.0),
+    "block": Look("#D55E00", "P", size=8.0, width=2.6, order=4),
+}
+
+
+class Point(NamedTuple):
+    """A median and whether it is of runs that were cut."""
+
+    data: str
+    value: float
+    cut: bool
+
+
+Series = dict[str, list[Point]]  # by method
+
+
+def drawn(draw: Callable[Arguments, Figure]) -> Callable[Arguments, str]:
+    """Draw in the report's style and return SVG text, the same for the same input."""
+
+    @wraps(draw)
+    def as_svg(*args: Arguments.args, **kwargs: Arguments.kwargs) -> str:
+        import matplotlib
+
+        text = io.StringIO()
+        with matplotlib.rc_context(STYLE):
+            draw(*args, **kwargs).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        return text.getvalue().replace("'DejaVu Sans', ", "")  # the reader's own font
+
+    return as_svg
+
+
+ranks = drawn(draw_ranks)
+
+
+# ---- medians over data sets -------------------------------------------------------------------------------------
+
+
+@drawn
+def collection(
+    results: Results, experiment: str, data: Sequence[str], measure: str, *, label: str, log: bool
+) -> Figure:
+    """A measure against the number of training rows, over the sets of a collection."""
+    return over_rows(series_of(results, experiment, data, measure), label, log)
+
+
+@drawn
+def speedups(results: Results, experiment: str, data: Sequence[str]) -> Figure:
+    """How many times faster than CVM. A bound if one of the two runs was cut; nothing if both were."""
+    series = series_of(results, experiment, data, "seconds")
+    cvm = {point.data: point for point in series.pop("cvm", []) if point.value > 0}
+    ratios = {method: ratios_to(cvm, points) for method, points in series.items()}
+    figure = over_rows(ratios, "speed-up over CVM (times)", log=True)
+    figure.axes[0].axhline(1.0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+    return figure
+
+
+def ratios_to(base: dict[str, Point], points: Iterable[Point]) -> list[Point]:
+    """The base's value divided by each point's."""
+    return [
+        Point(data, base[data].value / value, cut or base[data].cut)
+        for data, value, cut in points
+        if data in base and value > 0 and not (cut and base[data].cut)
+    ]
+
+
+@drawn
+def sets(results: Results, experiment: str, data: Sequence[str], measure: str, *, label: str, log: bool) -> Figure:
+    """A row for each data set, a marker for each method."""
+    return dots(series_of(results, experiment, data, measure), label, log)
+
+
+@drawn
+def kernel_values(results: Results, experiment: str, data: Sequence[str]) -> Figure:
+    """Kernel evaluations, a row for each data set."""
+    return dots(series_of(results, experiment, data, "evaluations"), "kernel evaluations", log=True)
+
+
+@drawn
+def relative_gaps(results: Results, experiment: str, data: Sequence[str]) -> Figure:
+    """The certified relative gap at the end, a row for each data set."""
+    return dots(series_of(results, experiment, data, "relative_gap"), "certified relative gap at the end", log=True)
+
+
+@drawn
+def iterations_by_rows(results: Results) -> Figure:
+    """Iterations to one gap against the number of rows m, with a line of slope 1."""
+    series = series_of(results, "rows", results.data("rows"), "iterations")
+    figure = over_rows(series, "iterations", log=True, references=[reference("in proportion to m")])
+    points = [point for points in series.values() for point in points]
+    if points:
+        first = min(points, key=lambda point: (find_entry(point.data).rows, -point.value))
+        add_reference(figure.axes[0], find_entry(first.data).rows, 1.3 * first.value, slope=1.0)
+    return figure
+
+
+def series_of(results: Results, experiment: str, data: Sequence[str], measure: str) -> Series:
+    """Medians by method."""
+    scale = PERCENT.get(measure, 1.0)
+    series: Series = {}
+    for method in results.methods(experiment):
+        medians = [(name, results.median(experiment, name, method, measure)) for name in data]
+        series[method] = [
+            Point(name, scale * value, results.cut(experiment, name, method))
+            for name, value in medians
+            if value is not None and np.isfinite(value)
+        ]
+    return series
+
+
+def over_rows(series: Series, label: str, log: bool, references: Sequence[Artist] = ()) -> Figure:
+    """Lines over data sets, by their numbers of training rows."""
+    series = drawable(series, log)
+    figure, (axes,) = canvas(3.9)
+    rows = {point.data: find_entry(point.data).rows for points in series.values() for point in points}
+    for method, points in series.items():
+        ordered = sorted(points, key=lambda point: rows[point.data])
+        axes.plot([rows[p.data] for p in ordered], [p.value for p in ordered], **line_of(method))
+        add_markers(axes, [(rows[p.data], p.value, p.cut) for p in ordered], method)
+    axes.set(xscale="log", xlabel="data set, training rows", ylabel=label)
+    axes.set_xticks(list(rows.values()), [f"{name}\n{count:,}" for name, count in rows.items()])
+    axes.minorticks_off()
+    if log:
+        log_ticks(axes, "y")
+    add_legend(figure, series, any_cut(series), references)
+    return figure
+
+
+def dots(series: Series, label: str, log: bool) -> Figure:
+    """A row for each data set; methods a little above each other, so that equal values can be seen."""
+    series = drawable(series, log)
+    names = list(dict.fromkeys(point.data for points in series.values() for point in points))
+    figure, (axes,) = canvas(1.15 + 0.5 * max(len(names), 1))
+    for place in range(0, len(names), 2):
+        axes.axhspan(place - 0.5, place + 0.5, color="#f6f8fb", linewidth=0, zorder=0)
+    floor = -np.inf if log else zoom(series)
+    for (method, points), shift in zip(series.items(), np.linspace(-0.31, 0.31, max(len(series), 2)), strict=False):
+        places = [(max(p.value, floor), names.index(p.data) + shift, p.cut) for p in points]
+        add_markers(axes, places, method)
+        for point, (x, y, _) in zip(points, places, strict=True):
+            if point.value < floor:
+                axes.annotate(f"◂ {point.value:.1f}", (x, y), (7, 0), textcoords="offset points", va="center", size=7)
+    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
+    if log:
+        log_ticks(axes, "x")
+    add_legend(figure, series, any_cut(series))
+    return figure
+
+
+def zoom(series: Series) -> float:
+    """Where the axis begins, so that a few bad values do not press all others together."""
+    values = [point.value for points in series.values() for point in points]
+    if not values:
+        return -np.inf
+    low, high = np.percentile(values, [25, 75])
+    return float(max(min(values), low - 3.0 * (high - low)))
+
+
+def drawable(series: Series, log: bool) -> Series:
+    """Without what a logarithmic axis cannot show, and without methods that have nothing."""
+    kept = {method: [p for p in points if p.value > 0 or not log] for method, points in series.items()}
+    return {method: points for method, points in kept.items() if points}
+
+
+def any_cut(series: Series) -> bool:
+    """Whether there are hollow markers."""
+    return any(point.cut for points in series.values() for point in points)
+
+
+# ---- curves -----------------------------------------------------------------------------------------------------
+
+
+class Curve(NamedTuple):
+    """One run of the experiment "convergence"; gaps are the smallest so far."""
+
+    iteration: np.ndarray
+    seconds: np.ndarray
+    evaluations: np.ndarray
+    gap: np.ndarray
+    relative: np.ndarray
+    cut: bool
+
+
+@drawn
+def convergence(results: Results, data: str) -> Figure:
+    """The relative gap against iterations, seconds and kernel evaluations."""
+    curves = curves_of(results, data)
+    figure, panels = canvas(3.7, columns=3, sharey=True)
+    fields = {"iteration": "iterations k", "seconds": "training time (s)", "evaluations": "kernel evaluations"}
+    for axes, (field, label) in zip(panels, fields.items(), strict=True):
+        for method, curve in curves.items():
+            x = getattr(curve, field)
+            axes.plot(x, curve.relative, **line_of(method))
+            axes.plot(x[-1], curve.relative[-1], **marker_of(method, curve.cut))
+        axes.set(xscale="log", yscale="log", xlabel=label)
+        log_ticks(axes, "x")
+    panels[0].set_ylabel("relative gap, smallest so far")
+    log_ticks(panels[0], "y")
+    if "fw" in curves:
+        add_reference(panels[0], curves["fw"].iteration[-1], 3.0 * curves["fw"].relative[-1], slope=-1.0)
+    add_legend(figure, curves, any(curve.cut for curve in curves.values()), [reference("O(1/k)")])
+    return figure
+
+
+@drawn
+def linear_rate(results: Results, data: str) -> Figure:
+    """The relative gap against iterations, not their logarithm: a linear rate is a straight line.
+
+    A panel for each method, as their iterations differ by orders of magnitude; dotted is a fit to the second half.
+    """
+    curves = {method: curve for method, curve in curves_of(results, data).items() if method in FRANK_WOLFE}
+    figure, panels = canvas(3.3, columns=max(len(curves), 1), sharey=True)
+    for axes, (method, curve) in zip(panels, curves.items(), strict=False):
+        axes.plot(curve.iteration, curve.relative, **line_of(method, width=2.0))
+        axes.plot(curve.iteration[-1], curve.relative[-1], **marker_of(method, curve.cut))
+        axes.set(yscale="log", xlabel="iterations")
+        axes.set_title(METHODS[method], color=LOOKS[method].color, loc="left")
+        axes.margins(x=0.08)
+        axes.locator_params(axis="x", nbins=3)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        add_rate(axes, curve)
+    panels[0].set_ylabel("relative gap, smallest so far")
+    if curves:
+        log_ticks(panels[0], "y")
+    add_legend(
+        figure, curves, any(c.cut for c in curves.values()), [reference("a constant rate, that of the second half")]
+    )
+    return figure
+
+
+def add_rate(axes: Axes, curve: Curve) -> None:
+    """A straight line through the second half of the iterations, and how many of them halve the gap."""
+    late = (curve.iteration >= curve.iteration[-1] / 2) & (curve.relative > 0)
+    if np.count_nonzero(late) < 3:
+        return
+    slope, height = np.polyfit(curve.iteration[late], np.log(curve.relative[late]), 1)
+    ends = np.array([0.0, curve.iteration[-1]])
+    axes.plot(ends, np.exp(height + slope * ends), **DOTTED)
+    if slope < 0:
+        text = f"at the end halves every\n{np.log(2) / -slope:,.0f} iterations"
+        axes.text(0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", size=8, color=QUIET)
+
+
+@drawn
+def iterations_by_accuracy(results: Results, data: str) -> Figure:
+    """Iterations until the gap is at most eps, against 1 / eps, with a line of slope 1."""
+    reached = {method: first_reached(curve) for method, curve in curves_of(results, data).items()}
+    figure, (axes,) = canvas(3.9)
+    for method, (accuracies, iterations) in reached.items():
+        axes.plot(1.0 / accuracies, iterations, **line_of(method))
+        axes.plot(1.0 / accuracies, iterations, **marker_of(method, cut=False))
+    axes.set(xscale="log", yscale="log", xlabel="1 / eps", ylabel="iterations until gap ≤ eps")
+    log_ticks(axes, "x")
+    log_ticks(axes, "y")
+    if "fw" in reached:
+        accuracies, iterations = reached["fw"]
+        add_reference(axes, 1.0 / accuracies[-1], 2.0 * iterations[-1], slope=1.0)
+    add_legend(figure, reached, False, [reference("in proportion to 1 / eps")])
+    return figure
+
+
+def first_reached(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """Accuracies half a decade apart, and the iterations that reached them."""
+    positive = curve.gap[curve.gap > 0]
+    powers = np.arange(np.floor(2 * np.log10(positive[0])), np.ceil(2 * np.log10(positive[-1])) - 1, -1)
+    accuracies = 10.0 ** (powers / 2)
+    places = np.array([np.argmax(curve.gap <= eps) for eps in accuracies], dtype=int)
+    return accuracies, curve.iteration[places]
+
+
+def curves_of(results: Results, data: str) -> dict[str, Curve]:
+    """The first repetition of each method that has a curve."""
+    curves = {}
+    for method in results.methods("convergence"):
+        run = next((run for run in results.runs("convergence", data, method) if run.get("curve")), None)
+        if run is not None:
+            fields = {name: np.asarray(values, dtype=float) for name, values in run["curve"].items()}
+            with np.errstate(divide="ignore"):  # a value of zero: infinite, not drawn
+                relative = np.minimum.accumulate(fields["gap"] / np.abs(fields["value"]))
+            x = {name: fields[name] for name in ("iteration", "seconds", "evaluations", "gap")}
+            curves[method] = Curve(**x, relative=relative, cut=bool(run["measures"]["cut"]))
+    return curves
+
+
+# ---- the simplex ------------------------------------------------------------------------------------------------
+
+SKETCH_Q = np.array([[1.0, 0.1, 0.3], [0.1, 1.3, 0.2], [0.3, 0.2, 2.4]])
+SKETCH_POINT = np.array([0.12, 0.5, 0.38])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
+
+
+class Step(NamedTuple):
+    """A direction from the sketch's point: where the exact line search ends, and where the simplex does."""
+
+    name: str
+    formula: str
+    end: np.ndarray
+    farthest: np.ndarray
+
+
+def sketch_value(a: np.ndarray) -> np.ndarray:
+    """g(a) = -a'Qa, also of rows."""
+    return -np.sum((a @ SKETCH_Q) * a, axis=-1)
+
+
+def sketch_optimum() -> np.ndarray:
+    """It is inside the simplex, so Qa is the same in all places."""
+    a = np.linalg.solve(SKETCH_Q, np.ones(3))
+    return a / a.sum()
+
+
+def sketch_steps() -> list[Step]:
+    """The three directions with the vertices that the gradient chooses."""
+    gradient = -2.0 * SKETCH_Q @ SKETCH_POINT
+    i, j = int(np.argmax(gradient)), int(np.argmin(gradient))
+    rays: list[tuple[str, str, Ray]] = [
+        ("toward", "eᵢ - a", Toward(i)),
+        ("away", "a - eⱼ", Away(j)),
+        ("swap", "eᵢ - eⱼ", Swap(i, j)),
+    ]
+    steps = []
+    for name, formula, ray in rays:
+        d, longest = ray.direction(SKETCH_POINT), ray.longest(SKETCH_POINT)
+        step = min(float(gradient @ d / (2.0 * d @ SKETCH_Q @ d)), longest)
+        steps.append(Step(name, formula, SKETCH_POINT + step * d, SKETCH_POINT + longest * d))
+    return steps
+
+
+@drawn
+def simplex_sketch() -> Figure:
+    """Toward, away and swap from one point: dashed as far as the simplex goes, an arrow to where g is largest."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Polygon
+
+    figure, (axes,) = canvas(4.6)
+    weights = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60.0
+    axes.add_patch(Polygon(CORNERS, closed=True, facecolor="#f6f8fb", edgecolor=QUIET, linewidth=1.2, zorder=1))
+    x, y = (weights @ CORNERS).T
+    axes.tricontour(x, y, sketch_value(weights), levels=14, colors="#b9c2cf", linewidths=0.8, linestyles="solid")
+    for step in sketch_steps():
+        add_step(axes, step)
+    add_labels(axes)
+    lines = [
+        Line2D([], [], color=DIRECTIONS[s.name], linewidth=2.4, label=f"{s.name}  {s.formula}") for s in sketch_steps()
+    ]
+    figure.legend(handles=lines, loc="outside upper left", ncols=3, columnspacing=1.8)
+    axes.set(aspect="equal", xlim=(-0.35, 1.35), ylim=(-0.08, 0.95))
+    axes.set_axis_off()
+    return figure
+
+
+def add_step(axes: Axes, step: Step) -> None:
+    """A direction's two parts."""
+    color = DIRECTIONS[step.name]
+    start, end, farthest = (point @ CORNERS for point in (SKETCH_POINT, step.end, step.farthest))
+    axes.plot(*zip(start, farthest, strict=True), color=color, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+    arrow = {
+        "arrowstyle": "-|>,head_width=0.3,head_length=0.6",
+        "color": color,
+        "linewidth": 2.4,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    axes.annotate("", end, start, arrowprops=arrow, zorder=4)
+
+
+def add_labels(axes: Axes) -> None:
+    """Corners, the point and the optimum."""
+    gradient = SKETCH_Q @ SKETCH_POINT
+    roles = {int(np.argmin(gradient)): " = eᵢ (best)", int(np.argmax(gradient)): " = eⱼ (worst)"}
+    for place, (x, y) in enumerate(CORNERS):
+        side = {0: "right", 1: "left", 2: "center"}[place]
+        offset = {0: (-7, 0), 1: (7, 0), 2: (0, 8)}[place]
+        name = f"e{'₁₂₃'[place]}{roles.get(place, '')}"
+        axes.annotate(name, (x, y), offset, textcoords="offset points", ha=side, va="center", size=11)
+    for point, marker, name in ((SKETCH_POINT, "o", "a"), (sketch_optimum(), "*", "optimum")):
+        x, y = point @ CORNERS
+        axes.plot(x, y, marker, color=INK, markersize=11 if marker == "*" else 6, zorder=6)
+        axes.annotate(name, (x, y), (8, 6), textcoords="offset points", size=10.5, zorder=6)
+
+
+# ---- parts of drawings ------------------------------------------------------------------------------------------
+
+DOTTED: dict[str, Any] = {"color": QUIET, "linestyle": (0, (1, 2)), "linewidth": 1.4, "zorder": 2}
+
+
+def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """An empty figure with panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    panels = figure.subplots(1, columns, sharey=sharey, squeeze=False)
+    return figure, list(panels[0])
+
+
+def line_of(method: str, width: float | None = None) -> dict[str, Any]:
+    """Keywords of a line."""
+    look = LOOKS[method]
+    return {"color": look.color, "linewidth": width or look.width, "zorder": look.order, "solid_joinstyle": "round"}
+
+
+def marker_of(method: str, cut: bool) -> dict[str, Any]:
+    """Keywords of a marker, hollow if the run was cut."""
+    look = LOOKS[method]
+    inside = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
+    whole = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    common = {"linestyle": "none", "marker": look.marker, "markersize": look.size, "zorder": look.order + 2}
+    return {**common, **(inside if cut else whole)}
+
+
+def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method: str) -> None:
+    """Markers at x and y, hollow where a run was cut."""
+    for cut in (False, True):
+        chosen = [(x, y) for x, y, hollow in places if hollow == cut]
+        if chosen:
+            axes.plot(*zip(*chosen, strict=True), **marker_of(method, cut))
+
+
+def reference(label: str) -> Artist:
+    """A dotted line of the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **DOTTED)
+
+
+def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
+    """A line through a point of logarithmic axes, which keep their limits."""
+    ends, limits = np.array(axes.get_xlim()), axes.get_ylim()
+    axes.set(xlim=ends, ylim=limits)
+    axes.plot(ends, y * (ends / x) ** slope, **DOTTED)
+
+
+def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Sequence[Artist] = ()) -> None:
+    """One line above the panels."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Artist] = [
+        Line2D([], [], label=METHODS[method], **{**marker_of(method, False), **line_of(method), "linestyle": "-"})
+        for method in methods
+    ]
+    if cut:
+        hollow = {**marker_of("swap", True), "markeredgecolor": QUIET}
+        handles.append(Line2D([], [], label=CUT, **hollow))
+    handles += references
+    if handles:
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=len(handles), columnspacing=1.4, handlelength=1.8
+        )
+
+
+def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Few ticks with readable numbers: 0.1, 1, 10 near one, else powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis, (low, high) = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
+    decades, plain = np.log10(high / low), low >= 0.9e-3 and high <= 2e5
+    subs = (1, 2, 5) if decades < 1.6 else (1,)
+    axis.set_major_locator(MaxNLocator(5) if decades < 0.6 else LogLocator(subs=subs, numticks=9))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}" if plain else power_of_ten(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def power_of_ten(value: float) -> str:
+    """10⁻³, 2·10⁵."""
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    factor = value / 10.0**exponent
+    before = "" if abs(factor - 1) < 1e-6 else f"{factor:.3g}·"
+    return f"{before}10{str(exponent).translate(SUPERSCRIPTS)}"
