@@ -1,10 +1,15 @@
 """The study: what is run, what is kept, what is claimed."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 
+from swapsvm.cli import main
+from swapsvm.datasets import DatasetError
 from swapsvm.study import claims, records
 from swapsvm.study.claims import CLAIMS, Status
 from swapsvm.study.protocol import (
@@ -322,3 +327,71 @@ def test_every_claim_gives_a_verdict_on_no_runs_and_on_some():
             assert isinstance(verdict.status, Status) and verdict.evidence, claim.text
     assert all(claim.check(Results([])).status == Status.NOT_TESTABLE for claim in CLAIMS)
     assert set(PAPER_METHODS) == set(METHODS) - {"block"}
+
+
+# ---- the command --------------------------------------------------------------------------------------------------
+
+SMALL = ["reproduce", "--quick", "--only", "w1a", "--methods", "swap2,block", "--experiments", "paper,relative"]
+
+
+def test_the_command_runs_what_is_missing_and_writes_the_report(tmp_path, capsys):
+    words = [*SMALL, "--output", str(tmp_path)]
+    assert main(words) == 0
+    first = capsys.readouterr()
+    assert f"Report: {tmp_path / 'report.html'}" in first.out
+    assert first.err.count("w1a") == 4 and "left" in first.err
+    assert "<svg" in (tmp_path / "report.html").read_text() and (tmp_path / "tables" / "claims.csv").exists()
+    lines = (tmp_path / "runs.jsonl").read_bytes()
+    assert main(words) == 0
+    assert capsys.readouterr().err == "" and (tmp_path / "runs.jsonl").read_bytes() == lines
+
+
+def test_a_killed_study_goes_on_where_it_stopped(tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        "from swapsvm.cli import main; raise SystemExit(main())",
+        *SMALL,
+        "--output",
+        str(tmp_path),
+    ]
+    raw = tmp_path / "runs.jsonl"
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        while not records.read(raw):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    before = raw.read_text().splitlines()
+    subprocess.run(command, check=True, capture_output=True)
+    after = records.read(raw)
+    assert raw.read_text().splitlines()[: len(before) - 1] == before[:-1]  # the last one may be half a line
+    keys = [(r["experiment"], r["data"], r["method"], r["seed"]) for r in after]
+    assert len(keys) == len(set(keys)) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "webb"], "--only webb: use some of web"),
+        (["--methods", "smo"], "--methods smo: use some of cvm"),
+        (["--experiments", "all"], "--experiments all: use some of paper"),
+        (["--jobs", "0"], "--jobs 0 must be a positive number"),
+        (["--budget", "-1"], "--budget -1 must be a positive number of seconds"),
+    ],
+)
+def test_requests_that_cannot_be_served(words, message, tmp_path, capsys):
+    assert main(["reproduce", "--output", str(tmp_path), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_cannot_be_had_is_left_out_and_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SWAPSVM_DATA", str(tmp_path))
+    monkeypatch.setenv("SWAPSVM_CACHE", str(tmp_path))
+
+    def offline(file):
+        raise DatasetError(f"cannot download {file.name}")
+
+    monkeypatch.setattr("swapsvm.study.reproduce.obtain", offline)
+    assert main(["reproduce", "--only", "protein", "--output", str(tmp_path)]) == 0
+    assert "protein is left out: cannot download protein" in capsys.readouterr().err
+    assert "Without runs:" in (tmp_path / "report.md").read_text()

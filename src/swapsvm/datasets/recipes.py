@@ -34,9 +34,19 @@ def as_distributed(train: Rows, test: Rows | None) -> Parts:
 
 def unit_pixels(train: Rows, test: Rows | None) -> Parts:
     """Grey levels 0..255 to [0, 1]."""
+    return divided(train, test, 255)
+
+
+def unit_positions(train: Rows, test: Rows | None) -> Parts:
+    """Pen positions 0..100 to [0, 1], where the widths that [SWAP14] tries are of the order of distances."""
+    return divided(train, test, 100)
+
+
+def divided(train: Rows, test: Rows | None, largest: float) -> Parts:
+    """All values divided by the largest one."""
     for part in (train, test):
         if part:
-            part.X.data /= 255
+            part.X.data /= largest
     return train, test
 
 
@@ -99,5 +109,6 @@ def shift(digits: Rows) -> Rows:
 
 
 RECIPES: dict[str, Callable[[Rows, Rows | None], Parts]] = {
-    recipe.__name__: recipe for recipe in (as_distributed, unit_pixels, kdd_split, kdd_attacks, shifted_digits)
+    recipe.__name__: recipe
+    for recipe in (as_distributed, unit_pixels, unit_positions, kdd_split, kdd_attacks, shifted_digits)
 }

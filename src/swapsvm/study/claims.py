@@ -160,9 +160,10 @@ def median_speedups(results: Results, data: Sequence[str], least: dict[str, floa
 
 
 def cut_note(results: Results, sets: Sequence[str], methods: Sequence[str]) -> str:
-    """Says that a time is a bound only."""
-    cut = [f"{METHODS[m]} on {d}" for m in methods for d in sets if results.cut("paper", d, m)]
-    return f" (cut: {', '.join(cut)})" if cut else ""
+    """Says that times are bounds only."""
+    counts = {m: sum(results.cut("paper", d, m) for d in sets) for m in methods}
+    told = [f"{METHODS[m]} on {count} of {len(sets)} sets" for m, count in counts.items() if count]
+    return f" (cut: {', '.join(told)})" if told else ""
 
 
 def speedup_grows(results: Results, data: Sequence[str], method: str) -> Verdict:

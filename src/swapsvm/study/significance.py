@@ -122,7 +122,7 @@ def rank_figure(results: Results, measure: str, higher: bool, methods: Sequence[
         caption = (
             f"Average ranks by {what}, {len(methods)} methods on {len(data)} sets; bars join what does not differ."
         )
-        yield Figure(f"ranks-{name}-{measure}", caption, figures.as_svg(draw_ranks(diagram)))
+        yield Figure(f"ranks-{name}-{measure}", caption, figures.drawn(draw_ranks)(diagram))
 
 
 def pretty(p: float) -> str:
