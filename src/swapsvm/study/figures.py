@@ -215,7 +215,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
         for point, (x, y, _) in zip(points, places, strict=True):
             if point.value < floor:
                 axes.annotate(f"◂ {point.value:.1f}", (x, y), (7, 0), textcoords="offset points", va="center", size=7)
-    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
+    axes.set(xlabel=label, ylim=(max(len(names), 1) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if log:
@@ -315,7 +315,9 @@ def add_rate(axes: Axes, curve: Curve) -> None:
     axes.plot(ends, np.exp(height + slope * ends), **DOTTED)
     if slope < 0:
         text = f"in the end halves every\n{np.log(2) / -slope:,.0f} iterations"
-        axes.text(0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", size=8, color=QUIET)
+        axes.text(
+            0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", multialignment="left", size=8, color=QUIET
+        )
 
 
 @drawn
@@ -362,7 +364,7 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
 # ---- the simplex ------------------------------------------------------------------------------------------------
 
 SKETCH_Q = np.array([[1.0, 0.1, 0.3], [0.1, 1.3, 0.2], [0.3, 0.2, 2.4]])
-SKETCH_POINT = np.array([0.12, 0.5, 0.38])
+SKETCH_POINT = np.array([0.15, 0.35, 0.5])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 SUBSCRIPTS = "₁₂₃"
 DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
@@ -453,14 +455,14 @@ def add_step(axes: Axes, step: Step) -> None:
 def add_labels(axes: Axes) -> None:
     """Corners, the point and the optimum."""
     gradient = SKETCH_Q @ SKETCH_POINT
-    roles = {int(np.argmin(gradient)): ", largest slope", int(np.argmax(gradient)): ", smallest slope"}
+    roles = {int(np.argmin(gradient)): ", largest gradient", int(np.argmax(gradient)): ", smallest gradient"}
     places = {0: ("right", (-7, 0)), 1: ("left", (7, 0)), 2: ("center", (0, 9))}
     for corner, (side, offset) in places.items():
         name = f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}"
         axes.annotate(name, CORNERS[corner], offset, textcoords="offset points", ha=side, va="center", size=10)
-    for point, name, marker in ((SKETCH_POINT, "a", "o"), (sketch_optimum(), "optimum", "X")):
+    for point, name, marker, lift in ((SKETCH_POINT, "a", "o", 8), (sketch_optimum(), "optimum", "X", -16)):
         axes.plot(*(point @ CORNERS), marker, color=INK, markersize=8, markeredgecolor="white", zorder=6)
-        axes.annotate(name, point @ CORNERS, (0, 8), textcoords="offset points", ha="center", size=10, zorder=6)
+        axes.annotate(name, point @ CORNERS, (0, lift), textcoords="offset points", ha="center", size=10, zorder=6)
 
 
 # ---- parts of drawings ------------------------------------------------------------------------------------------
@@ -474,6 +476,8 @@ def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figur
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     panels = figure.subplots(1, columns, sharey=sharey, squeeze=False)
+    for axes in panels[0, 1:]:
+        axes.tick_params(axis="y", which="both", left=not sharey)
     return figure, list(panels[0])
 
 
