@@ -364,7 +364,7 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
 # ---- the simplex ------------------------------------------------------------------------------------------------
 
 SKETCH_Q = np.array([[1.0, 0.1, 0.3], [0.1, 1.3, 0.2], [0.3, 0.2, 2.4]])
-SKETCH_POINT = np.array([0.15, 0.35, 0.5])
+SKETCH_POINT = np.array([0.1, 0.45, 0.45])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 SUBSCRIPTS = "₁₂₃"
 DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
@@ -490,10 +490,12 @@ def line_of(method: str, width: float | None = None) -> dict[str, Any]:
 def marker_of(method: str, cut: bool) -> dict[str, Any]:
     """Keywords of a marker, hollow if the run was cut."""
     look = LOOKS[method]
-    inside = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
-    whole = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    common = {"linestyle": "none", "marker": look.marker, "markersize": look.size, "zorder": look.order + 2}
-    return {**common, **(inside if cut else whole)}
+    common = {"linestyle": "none", "marker": look.marker, "zorder": look.order + 2}
+    if cut:
+        edge = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
+        return {**common, **edge, "markersize": look.size}
+    edge = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    return {**common, **edge, "markersize": look.size + 1.3}  # the white edge is taken from it
 
 
 def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method: str) -> None:
@@ -538,7 +540,7 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Se
 
 def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
     """Few ticks with readable numbers: 0.1, 1, 10 near one, else powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis, (low, high) = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
@@ -548,6 +550,8 @@ def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_locator(MaxNLocator(5) if decades < 0.6 else LogLocator(subs=subs, numticks=9))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}" if plain else power_of_ten(value)))
     axis.set_minor_formatter(NullFormatter())
+    if decades >= 3:
+        axis.set_minor_locator(NullLocator())
 
 
 def power_of_ten(value: float) -> str:
