@@ -52,7 +52,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "text.color": INK,
 }
-WIDTH = 8.8  # inches, the report's column
+WIDTH = 9.2  # inches, the report's column
 CUT = "cut at the time limit"
 PERCENT = {"accuracy": 100.0}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -75,7 +75,7 @@ LOOKS = {
     "mfw": Look("#56B4E9", "v"),
     "swap": Look("#009E73", "o"),
     "swap2": Look("#0072B2", "D", size=5.0),
-    "block": Look("#D55E00", "P", size=8.0, width=2.6, order=4),
+    "block": Look("#D55E00", "*", size=11.0, width=2.6, order=4),
 }
 
 
@@ -164,8 +164,8 @@ def iterations_by_rows(results: Results) -> Figure:
     figure = over_rows(series, "iterations", log=True, references=[reference("in proportion to m")])
     points = [point for points in series.values() for point in points]
     if points:
-        first = min(points, key=lambda point: (find_entry(point.data).rows, -point.value))
-        add_reference(figure.axes[0], find_entry(first.data).rows, 1.3 * first.value, slope=1.0)
+        first = min(points, key=lambda point: (find_entry(point.data).rows, point.value))
+        add_reference(figure.axes[0], find_entry(first.data).rows, first.value, slope=1.0)
     return figure
 
 
@@ -215,7 +215,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
         for point, (x, y, _) in zip(points, places, strict=True):
             if point.value < floor:
                 axes.annotate(f"◂ {point.value:.1f}", (x, y), (7, 0), textcoords="offset points", va="center", size=7)
-    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
+    axes.set(xlabel=label, ylim=(max(len(names), 1) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if log:
@@ -314,8 +314,10 @@ def add_rate(axes: Axes, curve: Curve) -> None:
     ends = np.array([0.0, curve.iteration[-1]])
     axes.plot(ends, np.exp(height + slope * ends), **DOTTED)
     if slope < 0:
-        text = f"at the end halves every\n{np.log(2) / -slope:,.0f} iterations"
-        axes.text(0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", size=8, color=QUIET)
+        text = f"in the end halves every\n{np.log(2) / -slope:,.0f} iterations"
+        axes.text(
+            0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", multialignment="left", size=8, color=QUIET
+        )
 
 
 @drawn
@@ -362,8 +364,9 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
 # ---- the simplex ------------------------------------------------------------------------------------------------
 
 SKETCH_Q = np.array([[1.0, 0.1, 0.3], [0.1, 1.3, 0.2], [0.3, 0.2, 2.4]])
-SKETCH_POINT = np.array([0.12, 0.5, 0.38])
+SKETCH_POINT = np.array([0.1, 0.45, 0.45])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+SUBSCRIPTS = "₁₂₃"
 DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
 
 
@@ -374,6 +377,11 @@ class Step(NamedTuple):
     formula: str
     end: np.ndarray
     farthest: np.ndarray
+
+    @property
+    def gain(self) -> float:
+        """By how much g rises."""
+        return float(sketch_value(self.end) - sketch_value(SKETCH_POINT))
 
 
 def sketch_value(a: np.ndarray) -> np.ndarray:
@@ -391,10 +399,11 @@ def sketch_steps() -> list[Step]:
     """The three directions with the vertices that the gradient chooses."""
     gradient = -2.0 * SKETCH_Q @ SKETCH_POINT
     i, j = int(np.argmax(gradient)), int(np.argmin(gradient))
+    toward, away = f"e{SUBSCRIPTS[i]}", f"e{SUBSCRIPTS[j]}"
     rays: list[tuple[str, str, Ray]] = [
-        ("toward", "eᵢ - a", Toward(i)),
-        ("away", "a - eⱼ", Away(j)),
-        ("swap", "eᵢ - eⱼ", Swap(i, j)),
+        ("toward", f"{toward} \u2212 a", Toward(i)),
+        ("away", f"a \u2212 {away}", Away(j)),
+        ("swap", f"{toward} \u2212 {away}", Swap(i, j)),
     ]
     steps = []
     for name, formula, ray in rays:
@@ -419,7 +428,8 @@ def simplex_sketch() -> Figure:
         add_step(axes, step)
     add_labels(axes)
     lines = [
-        Line2D([], [], color=DIRECTIONS[s.name], linewidth=2.4, label=f"{s.name}  {s.formula}") for s in sketch_steps()
+        Line2D([], [], color=DIRECTIONS[s.name], linewidth=2.4, label=f"{s.name}, {s.formula}: gains {s.gain:.3f}")
+        for s in sketch_steps()
     ]
     figure.legend(handles=lines, loc="outside upper left", ncols=3, columnspacing=1.8)
     axes.set(aspect="equal", xlim=(-0.35, 1.35), ylim=(-0.08, 0.95))
@@ -445,16 +455,14 @@ def add_step(axes: Axes, step: Step) -> None:
 def add_labels(axes: Axes) -> None:
     """Corners, the point and the optimum."""
     gradient = SKETCH_Q @ SKETCH_POINT
-    roles = {int(np.argmin(gradient)): " = eᵢ (best)", int(np.argmax(gradient)): " = eⱼ (worst)"}
-    for place, (x, y) in enumerate(CORNERS):
-        side = {0: "right", 1: "left", 2: "center"}[place]
-        offset = {0: (-7, 0), 1: (7, 0), 2: (0, 8)}[place]
-        name = f"e{'₁₂₃'[place]}{roles.get(place, '')}"
-        axes.annotate(name, (x, y), offset, textcoords="offset points", ha=side, va="center", size=11)
-    for point, marker, name in ((SKETCH_POINT, "o", "a"), (sketch_optimum(), "*", "optimum")):
-        x, y = point @ CORNERS
-        axes.plot(x, y, marker, color=INK, markersize=11 if marker == "*" else 6, zorder=6)
-        axes.annotate(name, (x, y), (8, 6), textcoords="offset points", size=10.5, zorder=6)
+    roles = {int(np.argmin(gradient)): ", largest gradient", int(np.argmax(gradient)): ", smallest gradient"}
+    places = {0: ("right", (-7, 0)), 1: ("left", (7, 0)), 2: ("center", (0, 9))}
+    for corner, (side, offset) in places.items():
+        name = f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}"
+        axes.annotate(name, CORNERS[corner], offset, textcoords="offset points", ha=side, va="center", size=10)
+    for point, name, marker, lift in ((SKETCH_POINT, "a", "o", 8), (sketch_optimum(), "optimum", "X", -16)):
+        axes.plot(*(point @ CORNERS), marker, color=INK, markersize=8, markeredgecolor="white", zorder=6)
+        axes.annotate(name, point @ CORNERS, (0, lift), textcoords="offset points", ha="center", size=10, zorder=6)
 
 
 # ---- parts of drawings ------------------------------------------------------------------------------------------
@@ -468,6 +476,8 @@ def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figur
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     panels = figure.subplots(1, columns, sharey=sharey, squeeze=False)
+    for axes in panels[0, 1:]:
+        axes.tick_params(axis="y", which="both", left=not sharey)
     return figure, list(panels[0])
 
 
@@ -480,10 +490,12 @@ def line_of(method: str, width: float | None = None) -> dict[str, Any]:
 def marker_of(method: str, cut: bool) -> dict[str, Any]:
     """Keywords of a marker, hollow if the run was cut."""
     look = LOOKS[method]
-    inside = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
-    whole = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    common = {"linestyle": "none", "marker": look.marker, "markersize": look.size, "zorder": look.order + 2}
-    return {**common, **(inside if cut else whole)}
+    common = {"linestyle": "none", "marker": look.marker, "zorder": look.order + 2}
+    if cut:
+        edge = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
+        return {**common, **edge, "markersize": look.size}
+    edge = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    return {**common, **edge, "markersize": look.size + 1.3}  # the white edge is taken from it
 
 
 def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method: str) -> None:
@@ -528,15 +540,18 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Se
 
 def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
     """Few ticks with readable numbers: 0.1, 1, 10 near one, else powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis, (low, high) = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
-    decades, plain = np.log10(high / low), low >= 0.9e-3 and high <= 2e5
-    subs = (1, 2, 5) if decades < 1.6 else (1,)
+    decades = np.log10(high / low)
+    subs = (1, 2, 5) if decades < 1.6 else (1, 3) if decades < 3 else (1,)
+    plain = decades < 4.5 and low >= 0.9e-3 and high <= 2e5
     axis.set_major_locator(MaxNLocator(5) if decades < 0.6 else LogLocator(subs=subs, numticks=9))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}" if plain else power_of_ten(value)))
     axis.set_minor_formatter(NullFormatter())
+    if decades >= 3:
+        axis.set_minor_locator(NullLocator())
 
 
 def power_of_ten(value: float) -> str:

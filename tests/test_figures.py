@@ -1,0 +1,167 @@
+"""Drawings say what they show: axes with names, a legend with the methods that ran, cut runs hollow."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from swapsvm.study import figures
+from swapsvm.study.protocol import METHODS
+from swapsvm.study.summary import Results
+
+WEB = ("w1a", "w2a", "w3a")
+CURVE = {
+    "iteration": [1, 10, 100, 1000],
+    "evaluations": [100, 1000, 5000, 9000],
+    "support": [20, 21, 22, 30],
+    "seconds": [0.001, 0.01, 0.1, 1.0],
+    "value": [-0.5, -0.4, -0.3, -0.25],
+    "gap": [0.5, 0.1, 0.01, 0.0001],
+}
+
+
+def record(experiment, data, method, cut=False, **measures):
+    values = {"seconds": 1.5, "accuracy": 0.9, "iterations": 100, "evaluations": 2000, "relative_gap": 0.01, **measures}
+    run = {"experiment": experiment, "data": data, "method": method, "seed": 0, "parameters": {"max_time": 60.0}}
+    return {**run, "measures": {**values, "cut": cut}, "curve": CURVE}
+
+
+def results(experiment, *methods, data=WEB, **fields):
+    return Results([record(experiment, name, method, **fields) for name in data for method in methods])
+
+
+def texts(svg):
+    return [element.text for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")]
+
+
+def in_paper(draw, *rest, **named):
+    return lambda r: draw(r, "paper", WEB, *rest, **named)
+
+
+FIGURES = {
+    "collection": (
+        "paper",
+        in_paper(figures.collection, "seconds", label="time (s)", log=True),
+        ["time (s)", "w1a", "2,477"],
+    ),
+    "speedups": ("paper", in_paper(figures.speedups), ["speed-up over CVM (times)", "w3a"]),
+    "sets": ("paper", in_paper(figures.sets, "accuracy", label="accuracy (%)", log=False), ["accuracy (%)", "w1a"]),
+    "kernel_values": ("paper", in_paper(figures.kernel_values), ["kernel evaluations", "w2a"]),
+    "relative_gaps": ("paper", in_paper(figures.relative_gaps), ["certified relative gap at the end", "w2a"]),
+    "iterations_by_rows": ("rows", figures.iterations_by_rows, ["iterations", "in proportion to m"]),
+    "convergence": (
+        "convergence",
+        lambda r: figures.convergence(r, "w1a"),
+        ["iterations k", "training time (s)", "kernel evaluations", "relative gap, smallest so far", "O(1/k)"],
+    ),
+    "linear_rate": (
+        "convergence",
+        lambda r: figures.linear_rate(r, "w1a"),
+        ["iterations", "relative gap, smallest so far"],
+    ),
+    "iterations_by_accuracy": (
+        "convergence",
+        lambda r: figures.iterations_by_accuracy(r, "w1a"),
+        ["1 / eps", "iterations until gap ≤ eps", "in proportion to 1 / eps"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_axes_and_legend_name_what_was_run_and_cut_runs_are_hollow(name):
+    experiment, draw, labels = FIGURES[name]
+    runs = [
+        record(experiment, data, method, cut=method == "swap2") for data in WEB for method in ("cvm", "fw", "swap2")
+    ]
+    svg = draw(Results(runs))
+    found = set(texts(svg))
+    assert {*labels, "FW", "SWAP-2o"} <= found
+    assert not {"MFW", "SWAP", "block"} & found
+    hollow = name != "iterations_by_accuracy"  # it has no ends of runs
+    assert (figures.CUT in found) == ("fill: #ffffff; stroke: #0072b2" in svg) == hollow
+
+
+def test_without_cut_runs_the_legend_does_not_speak_of_them():
+    assert figures.CUT not in texts(figures.kernel_values(results("paper", "fw"), "paper", WEB))
+
+
+@pytest.mark.parametrize("name", ["speedups", "sets", "iterations_by_rows", "linear_rate", "iterations_by_accuracy"])
+def test_nothing_to_draw_is_no_error(name):
+    _, draw, _ = FIGURES[name]
+    assert ElementTree.fromstring(draw(Results([]))).tag.endswith("svg")
+
+
+def test_every_method_has_a_look_of_its_own():
+    assert set(figures.LOOKS) == set(METHODS)
+    looks = figures.LOOKS.values()
+    assert len({look.color for look in looks}) == len({look.marker for look in looks}) == len(METHODS)
+    assert max(looks, key=lambda look: look.width) == figures.LOOKS["block"]
+
+
+def test_the_same_input_gives_the_same_bytes_without_fonts_or_dates():
+    first, second = (figures.kernel_values(results("paper", "fw", "block"), "paper", WEB) for _ in range(2))
+    assert first == second
+    assert "DejaVu" not in first and "dc:date" not in first
+
+
+def test_values_that_a_logarithmic_axis_cannot_show_are_left_out():
+    some = Results([record("paper", "w1a", "fw", seconds=-0.1), record("paper", "w1a", "swap", seconds=0.1)])
+    found = texts(figures.collection(some, "paper", WEB, "seconds", label="s", log=True))
+    assert "SWAP" in found and "FW" not in found
+
+
+def test_a_speedup_is_a_bound_if_one_was_cut_and_nothing_if_both_were():
+    cvm = {"w1a": figures.Point("w1a", 60.0, True), "w2a": figures.Point("w2a", 8.0, False)}
+    points = [figures.Point("w1a", 2.0, False), figures.Point("w2a", 4.0, False), figures.Point("w3a", 1.0, False)]
+    assert figures.ratios_to(cvm, points) == [("w1a", 30.0, True), ("w2a", 2.0, False)]
+    assert figures.ratios_to(cvm, [figures.Point("w1a", 60.0, True)]) == []
+
+
+def test_a_bad_accuracy_does_not_stretch_the_axis_but_is_written():
+    runs = [record("paper", data, method, accuracy=0.97) for data in WEB for method in ("cvm", "fw", "swap")]
+    runs += [record("paper", "w1a", "mfw", accuracy=0.96), record("paper", "w1a", "block", accuracy=0.14)]
+    found = texts(figures.sets(Results(runs), "paper", WEB, "accuracy", label="accuracy (%)", log=False))
+    assert "◂ 14.0" in found
+    assert not {"20", "40", "60"} & set(found)
+
+
+def test_iterations_are_those_that_first_reach_an_accuracy():
+    curve = figures.curves_of(results("convergence", "fw"), "w1a")["fw"]
+    accuracies, iterations = figures.first_reached(curve)
+    np.testing.assert_allclose(accuracies[[0, 1, -1]], [10**-0.5, 0.1, 1e-4])
+    assert iterations.tolist() == [10, 10, 100, 100, 1000, 1000, 1000, 1000]
+
+
+def test_a_rate_is_how_many_iterations_halve_the_gap():
+    iteration = np.arange(1, 101)
+    gap = (0.5 ** (iteration / 7)).tolist()
+    run = record("convergence", "w1a", "swap")
+    run["curve"] = {**{name: iteration.tolist() for name in CURVE}, "value": [1.0] * 100, "gap": gap}
+    assert "7 iterations" in texts(figures.linear_rate(Results([run]), "w1a"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e-3, "10⁻³"), (1.0, "10⁰"), (1e12, "10¹²"), (3e6, "3·10⁶"), (2.5e-7, "2.5·10⁻⁷")]
+)
+def test_powers_of_ten(value, text):
+    assert figures.power_of_ten(value) == text
+
+
+def test_steps_of_the_sketch_stay_on_the_simplex_and_gain_what_a_line_search_can():
+    optimum = figures.sketch_optimum()
+    assert np.all(np.linalg.eigvalsh(figures.SKETCH_Q) > 0)
+    assert optimum.min() > 0
+    for step in figures.sketch_steps():
+        assert step.end.min() >= 0 and step.end.sum() == pytest.approx(1.0)
+        assert abs(step.farthest.min()) < 1e-12 and step.farthest.sum() == pytest.approx(1.0)
+        along = np.linspace(figures.SKETCH_POINT, step.farthest, 2001)
+        assert figures.sketch_value(along).max() == pytest.approx(float(figures.sketch_value(step.end)), abs=1e-6)
+        assert 0 < step.gain < figures.sketch_value(optimum) - figures.sketch_value(figures.SKETCH_POINT)
+
+
+def test_the_sketch_names_corners_and_directions():
+    found = " ".join(texts(figures.simplex_sketch()))
+    for name in ("e₁", "e₂", "e₃", "toward", "away", "swap", "optimum"):
+        assert name in found
