@@ -28,7 +28,10 @@ class Cancelled(threading.Event):
 
 
 class SharedTime:
-    """One limit of seconds for all pairs: each may use the part of what is left that its rows are of those left."""
+    """One limit of seconds for all pairs, shared out by their rows.
+
+    A pair may use twice its share of what is left: most need less, and what they leave goes to those that follow.
+    """
 
     def __init__(self, seconds: float | None, rows: dict[Pair, int], workers: int) -> None:
         self._end = math.inf if seconds is None else time.perf_counter() + seconds
@@ -39,7 +42,7 @@ class SharedTime:
         """The limit of a pair that starts now."""
         seconds = max(self._end - time.perf_counter(), 1e-9)
         with self._lock:
-            part = min(1.0, self._workers * self._rows[pair] / self._left)
+            part = min(1.0, 2 * self._workers * self._rows[pair] / self._left)
             self._left -= self._rows[pair]
         return Seconds(seconds * part)
 
