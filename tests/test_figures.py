@@ -80,7 +80,7 @@ def test_axes_and_legend_name_what_was_run_and_cut_runs_are_hollow(name):
     assert {*labels, "FW", "SWAP-2o"} <= found
     assert not {"MFW", "SWAP", "block"} & found
     hollow = name != "iterations_by_accuracy"  # it has no ends of runs
-    assert (figures.CUT in found) == ("fill: #ffffff; stroke: #0072b2" in svg) == hollow
+    assert bool({figures.CUT, figures.CUT_CURVE} & found) == ("fill: #ffffff; stroke: #0072b2" in svg) == hollow
 
 
 def test_without_cut_runs_the_legend_does_not_speak_of_them():
@@ -132,6 +132,13 @@ def test_iterations_are_those_that_first_reach_an_accuracy():
     accuracies, iterations = figures.first_reached(curve)
     np.testing.assert_allclose(accuracies[[0, 1, -1]], [10**-0.5, 0.1, 1e-4])
     assert iterations.tolist() == [10, 10, 100, 100, 1000, 1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("gap", [[0.5, 0.4, 0.4, 0.4], [0.0] * 4])
+def test_a_curve_that_reaches_no_accuracy_of_the_grid_is_left_out(gap):
+    run = {**record("convergence", "w1a", "fw"), "curve": {**CURVE, "gap": gap}}
+    found = texts(figures.iterations_by_accuracy(Results([run, record("convergence", "w1a", "swap")]), "w1a"))
+    assert "SWAP" in found and "FW" not in found
 
 
 def test_a_rate_is_how_many_iterations_halve_the_gap():

@@ -54,6 +54,7 @@ STYLE: dict[Any, Any] = {
 }
 WIDTH = 9.2  # inches, the report's column
 CUT = "cut at the time limit"
+CUT_CURVE = "cut at the limit of time or iterations"
 PERCENT = {"accuracy": 100.0}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -197,7 +198,7 @@ def over_rows(series: Series, label: str, log: bool, references: Sequence[Artist
     axes.minorticks_off()
     if log:
         log_ticks(axes, "y")
-    add_legend(figure, series, any_cut(series), references)
+    add_legend(figure, series, CUT if any_cut(series) else "", references)
     return figure
 
 
@@ -220,7 +221,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
     axes.grid(False, axis="y")
     if log:
         log_ticks(axes, "x")
-    add_legend(figure, series, any_cut(series))
+    add_legend(figure, series, CUT if any_cut(series) else "")
     return figure
 
 
@@ -275,7 +276,7 @@ def convergence(results: Results, data: str) -> Figure:
     log_ticks(panels[0], "y")
     if "fw" in curves:
         add_reference(panels[0], curves["fw"].iteration[-1], 3.0 * curves["fw"].relative[-1], slope=-1.0)
-    add_legend(figure, curves, any(curve.cut for curve in curves.values()), [reference("O(1/k)")])
+    add_legend(figure, curves, CUT_CURVE if any(c.cut for c in curves.values()) else "", [reference("O(1/k)")])
     return figure
 
 
@@ -299,9 +300,8 @@ def linear_rate(results: Results, data: str) -> Figure:
     panels[0].set_ylabel("relative gap, smallest so far")
     if curves:
         log_ticks(panels[0], "y")
-    add_legend(
-        figure, curves, any(c.cut for c in curves.values()), [reference("a constant rate, that of the second half")]
-    )
+    cut = CUT_CURVE if any(curve.cut for curve in curves.values()) else ""
+    add_legend(figure, curves, cut, [reference("the rate of the second half")])
     return figure
 
 
@@ -324,6 +324,7 @@ def add_rate(axes: Axes, curve: Curve) -> None:
 def iterations_by_accuracy(results: Results, data: str) -> Figure:
     """Iterations until the gap is at most eps, against 1 / eps, with a line of slope 1."""
     reached = {method: first_reached(curve) for method, curve in curves_of(results, data).items()}
+    reached = {method: pair for method, pair in reached.items() if len(pair[0])}
     figure, (axes,) = canvas(3.9)
     for method, (accuracies, iterations) in reached.items():
         axes.plot(1.0 / accuracies, iterations, **line_of(method))
@@ -334,14 +335,14 @@ def iterations_by_accuracy(results: Results, data: str) -> Figure:
     if "fw" in reached:
         accuracies, iterations = reached["fw"]
         add_reference(axes, 1.0 / accuracies[-1], 2.0 * iterations[-1], slope=1.0)
-    add_legend(figure, reached, False, [reference("in proportion to 1 / eps")])
+    add_legend(figure, reached, "", [reference("in proportion to 1 / eps")])
     return figure
 
 
 def first_reached(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
     """Accuracies half a decade apart, and the iterations that reached them."""
-    positive = curve.gap[curve.gap > 0]
-    powers = np.arange(np.floor(2 * np.log10(positive[0])), np.ceil(2 * np.log10(positive[-1])) - 1, -1)
+    logs = 2 * np.log10(curve.gap[curve.gap > 0])
+    powers = np.arange(np.floor(logs[0]), np.ceil(logs[-1]) - 1, -1) if len(logs) else np.empty(0)
     accuracies = 10.0 ** (powers / 2)
     places = np.array([np.argmax(curve.gap <= eps) for eps in accuracies], dtype=int)
     return accuracies, curve.iteration[places]
@@ -460,9 +461,12 @@ def add_labels(axes: Axes) -> None:
     for corner, (side, offset) in places.items():
         name = f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}"
         axes.annotate(name, CORNERS[corner], offset, textcoords="offset points", ha=side, va="center", size=10)
-    for point, name, marker, lift in ((SKETCH_POINT, "a", "o", 8), (sketch_optimum(), "optimum", "X", -16)):
+    for point, name, marker, side in ((SKETCH_POINT, "a", "o", "left"), (sketch_optimum(), "optimum", "X", "right")):
         axes.plot(*(point @ CORNERS), marker, color=INK, markersize=8, markeredgecolor="white", zorder=6)
-        axes.annotate(name, point @ CORNERS, (0, lift), textcoords="offset points", ha="center", size=10, zorder=6)
+        offset = (8 if side == "left" else -8, 0)
+        axes.annotate(
+            name, point @ CORNERS, offset, textcoords="offset points", ha=side, va="center", size=10, zorder=6
+        )
 
 
 # ---- parts of drawings ------------------------------------------------------------------------------------------
@@ -520,7 +524,7 @@ def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
     axes.plot(ends, y * (ends / x) ** slope, **DOTTED)
 
 
-def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Sequence[Artist] = ()) -> None:
+def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Sequence[Artist] = ()) -> None:
     """One line above the panels."""
     from matplotlib.lines import Line2D
 
@@ -530,7 +534,7 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Se
     ]
     if cut:
         hollow = {**marker_of("swap", True), "markeredgecolor": QUIET}
-        handles.append(Line2D([], [], label=CUT, **hollow))
+        handles.append(Line2D([], [], label=cut, **hollow))
     handles += references
     if handles:
         figure.legend(
