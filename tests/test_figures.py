@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from swapsvm.study import figures
-from swapsvm.study.protocol import METHODS
 from swapsvm.study.summary import Results
 
 WEB = ("w1a", "w2a", "w3a")
@@ -80,7 +79,7 @@ def test_axes_and_legend_name_what_was_run_and_cut_runs_are_hollow(name):
     assert {*labels, "FW", "SWAP-2o"} <= found
     assert not {"MFW", "SWAP", "block"} & found
     hollow = name != "iterations_by_accuracy"  # it has no ends of runs
-    assert (figures.CUT in found) == ("fill: #ffffff; stroke: #0072b2" in svg) == hollow
+    assert bool({figures.CUT, figures.CUT_CURVE} & found) == ("fill: #ffffff; stroke: #0072b2" in svg) == hollow
 
 
 def test_without_cut_runs_the_legend_does_not_speak_of_them():
@@ -91,13 +90,6 @@ def test_without_cut_runs_the_legend_does_not_speak_of_them():
 def test_nothing_to_draw_is_no_error(name):
     _, draw, _ = FIGURES[name]
     assert ElementTree.fromstring(draw(Results([]))).tag.endswith("svg")
-
-
-def test_every_method_has_a_look_of_its_own():
-    assert set(figures.LOOKS) == set(METHODS)
-    looks = figures.LOOKS.values()
-    assert len({look.color for look in looks}) == len({look.marker for look in looks}) == len(METHODS)
-    assert max(looks, key=lambda look: look.width) == figures.LOOKS["block"]
 
 
 def test_the_same_input_gives_the_same_bytes_without_fonts_or_dates():
@@ -134,34 +126,16 @@ def test_iterations_are_those_that_first_reach_an_accuracy():
     assert iterations.tolist() == [10, 10, 100, 100, 1000, 1000, 1000, 1000]
 
 
+@pytest.mark.parametrize("gap", [[0.5, 0.4, 0.4, 0.4], [0.0] * 4])
+def test_a_curve_that_reaches_no_accuracy_of_the_grid_is_left_out(gap):
+    run = {**record("convergence", "w1a", "fw"), "curve": {**CURVE, "gap": gap}}
+    found = texts(figures.iterations_by_accuracy(Results([run, record("convergence", "w1a", "swap")]), "w1a"))
+    assert "SWAP" in found and "FW" not in found
+
+
 def test_a_rate_is_how_many_iterations_halve_the_gap():
     iteration = np.arange(1, 101)
     gap = (0.5 ** (iteration / 7)).tolist()
     run = record("convergence", "w1a", "swap")
     run["curve"] = {**{name: iteration.tolist() for name in CURVE}, "value": [1.0] * 100, "gap": gap}
     assert "7 iterations" in texts(figures.linear_rate(Results([run]), "w1a"))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1e-3, "10⁻³"), (1.0, "10⁰"), (1e12, "10¹²"), (3e6, "3·10⁶"), (2.5e-7, "2.5·10⁻⁷")]
-)
-def test_powers_of_ten(value, text):
-    assert figures.power_of_ten(value) == text
-
-
-def test_steps_of_the_sketch_stay_on_the_simplex_and_gain_what_a_line_search_can():
-    optimum = figures.sketch_optimum()
-    assert np.all(np.linalg.eigvalsh(figures.SKETCH_Q) > 0)
-    assert optimum.min() > 0
-    for step in figures.sketch_steps():
-        assert step.end.min() >= 0 and step.end.sum() == pytest.approx(1.0)
-        assert abs(step.farthest.min()) < 1e-12 and step.farthest.sum() == pytest.approx(1.0)
-        along = np.linspace(figures.SKETCH_POINT, step.farthest, 2001)
-        assert figures.sketch_value(along).max() == pytest.approx(float(figures.sketch_value(step.end)), abs=1e-6)
-        assert 0 < step.gain < figures.sketch_value(optimum) - figures.sketch_value(figures.SKETCH_POINT)
-
-
-def test_the_sketch_names_corners_and_directions():
-    found = " ".join(texts(figures.simplex_sketch()))
-    for name in ("e₁", "e₂", "e₃", "toward", "away", "swap", "optimum"):
-        assert name in found

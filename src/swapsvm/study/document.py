@@ -198,6 +198,7 @@ def beside(cell: Cell) -> bool:
 def to_html(document: Document) -> str:
     """One file that needs no other: style sheet and drawings are in it."""
     style = files(__package__).joinpath("report.css").read_text("utf-8")
+    body = "\n".join(html_block(block, label) for block, label in document.labelled())
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -211,7 +212,7 @@ def to_html(document: Document) -> str:
 {html_contents(document)}
 <main>
 <header><h1>{escape(document.title)}</h1><p class="subtitle">{html_text(document.subtitle)}</p></header>
-{html_body(document)}
+{body}
 </main>
 </body>
 </html>
@@ -226,20 +227,6 @@ def html_contents(document: Document) -> str:
         if isinstance(block, Heading)
     ]
     return '<nav aria-label="Contents"><p>Contents</p><ul>\n' + "\n".join(items) + "\n</ul></nav>"
-
-
-def html_body(document: Document) -> str:
-    """All blocks; headings and the block after them are one piece, which print does not part."""
-    pieces, opening = [], False
-    for block, label in document.labelled():
-        if isinstance(block, Heading) and not opening:
-            pieces.append('<div class="opening">')
-            opening = True
-        pieces.append(html_block(block, label))
-        if opening and not isinstance(block, Heading):
-            pieces.append("</div>")
-            opening = False
-    return "\n".join([*pieces, "</div>"] if opening else pieces)
 
 
 def html_block(block: Block, label: str) -> str:

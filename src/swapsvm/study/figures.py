@@ -1,4 +1,4 @@
-"""The report's drawings as SVG text. Each method has one colour and one marker everywhere.
+"""The report's figures as SVG text.
 
 What cannot be drawn (no run, or a value that is not positive on a logarithmic axis) is left out; a hollow marker is a
 run that was cut at its time limit.
@@ -6,18 +6,30 @@ run that was cut at its time limit.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..datasets.registry import find_entry
-from ..geometry import Away, Ray, Swap, Toward
 from .diagram import draw_ranks
+from .drawing import (
+    DOTTED,
+    INK,
+    LOOKS,
+    QUIET,
+    add_legend,
+    add_markers,
+    add_reference,
+    canvas,
+    drawn,
+    line_of,
+    log_ticks,
+    marker_of,
+    reference,
+)
 from .protocol import FRANK_WOLFE, METHODS
+from .sketch import simplex_sketch as simplex_sketch
 from .summary import Results
 
 if TYPE_CHECKING:
@@ -25,58 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Arguments = ParamSpec("Arguments")
-INK, QUIET, GRID = "#1c2330", "#5b6575", "#dde2ea"
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "swapsvm",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # sizes are measured with it; see as_svg
-    "font.size": 9.0,
-    "axes.edgecolor": QUIET,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.unicode_minus": True,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "grid.color": GRID,
-    "grid.linewidth": 0.7,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "text.color": INK,
-}
-WIDTH = 9.2  # inches, the report's column
 CUT = "cut at the time limit"
+CUT_CURVE = "cut at the limit of time or iterations"
 PERCENT = {"accuracy": 100.0}
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a method is drawn; colours of [Okabe-Ito], which the colour-blind can tell apart."""
-
-    color: str
-    marker: str
-    size: float = 5.5
-    width: float = 1.4
-    order: int = 3
-
-
-LOOKS = {
-    "cvm": Look("#000000", "s", size=5.0),
-    "fw": Look("#E69F00", "^"),
-    "mfw": Look("#56B4E9", "v"),
-    "swap": Look("#009E73", "o"),
-    "swap2": Look("#0072B2", "D", size=5.0),
-    "block": Look("#D55E00", "*", size=11.0, width=2.6, order=4),
-}
 
 
 class Point(NamedTuple):
@@ -88,21 +51,6 @@ class Point(NamedTuple):
 
 
 Series = dict[str, list[Point]]  # by method
-
-
-def drawn(draw: Callable[Arguments, Figure]) -> Callable[Arguments, str]:
-    """Draw in the report's style and return SVG text, the same for the same input."""
-
-    @wraps(draw)
-    def as_svg(*args: Arguments.args, **kwargs: Arguments.kwargs) -> str:
-        import matplotlib
-
-        text = io.StringIO()
-        with matplotlib.rc_context(STYLE):
-            draw(*args, **kwargs).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        return text.getvalue().replace("'DejaVu Sans', ", "")  # the reader's own font
-
-    return as_svg
 
 
 ranks = drawn(draw_ranks)
@@ -197,7 +145,7 @@ def over_rows(series: Series, label: str, log: bool, references: Sequence[Artist
     axes.minorticks_off()
     if log:
         log_ticks(axes, "y")
-    add_legend(figure, series, any_cut(series), references)
+    add_legend(figure, series, CUT if any_cut(series) else "", references)
     return figure
 
 
@@ -220,7 +168,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
     axes.grid(False, axis="y")
     if log:
         log_ticks(axes, "x")
-    add_legend(figure, series, any_cut(series))
+    add_legend(figure, series, CUT if any_cut(series) else "")
     return figure
 
 
@@ -275,7 +223,7 @@ def convergence(results: Results, data: str) -> Figure:
     log_ticks(panels[0], "y")
     if "fw" in curves:
         add_reference(panels[0], curves["fw"].iteration[-1], 3.0 * curves["fw"].relative[-1], slope=-1.0)
-    add_legend(figure, curves, any(curve.cut for curve in curves.values()), [reference("O(1/k)")])
+    add_legend(figure, curves, CUT_CURVE if any(c.cut for c in curves.values()) else "", [reference("O(1/k)")])
     return figure
 
 
@@ -299,9 +247,8 @@ def linear_rate(results: Results, data: str) -> Figure:
     panels[0].set_ylabel("relative gap, smallest so far")
     if curves:
         log_ticks(panels[0], "y")
-    add_legend(
-        figure, curves, any(c.cut for c in curves.values()), [reference("a constant rate, that of the second half")]
-    )
+    cut = CUT_CURVE if any(curve.cut for curve in curves.values()) else ""
+    add_legend(figure, curves, cut, [reference("the rate of the second half")])
     return figure
 
 
@@ -324,6 +271,7 @@ def add_rate(axes: Axes, curve: Curve) -> None:
 def iterations_by_accuracy(results: Results, data: str) -> Figure:
     """Iterations until the gap is at most eps, against 1 / eps, with a line of slope 1."""
     reached = {method: first_reached(curve) for method, curve in curves_of(results, data).items()}
+    reached = {method: pair for method, pair in reached.items() if len(pair[0])}
     figure, (axes,) = canvas(3.9)
     for method, (accuracies, iterations) in reached.items():
         axes.plot(1.0 / accuracies, iterations, **line_of(method))
@@ -334,14 +282,14 @@ def iterations_by_accuracy(results: Results, data: str) -> Figure:
     if "fw" in reached:
         accuracies, iterations = reached["fw"]
         add_reference(axes, 1.0 / accuracies[-1], 2.0 * iterations[-1], slope=1.0)
-    add_legend(figure, reached, False, [reference("in proportion to 1 / eps")])
+    add_legend(figure, reached, "", [reference("in proportion to 1 / eps")])
     return figure
 
 
 def first_reached(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
     """Accuracies half a decade apart, and the iterations that reached them."""
-    positive = curve.gap[curve.gap > 0]
-    powers = np.arange(np.floor(2 * np.log10(positive[0])), np.ceil(2 * np.log10(positive[-1])) - 1, -1)
+    logs = 2 * np.log10(curve.gap[curve.gap > 0])
+    powers = np.arange(np.floor(logs[0]), np.ceil(logs[-1]) - 1, -1) if len(logs) else np.empty(0)
     accuracies = 10.0 ** (powers / 2)
     places = np.array([np.argmax(curve.gap <= eps) for eps in accuracies], dtype=int)
     return accuracies, curve.iteration[places]
@@ -359,204 +307,3 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
             x = {name: fields[name] for name in ("iteration", "seconds", "evaluations", "gap")}
             curves[method] = Curve(**x, relative=relative, cut=bool(run["measures"]["cut"]))
     return curves
-
-
-# ---- the simplex ------------------------------------------------------------------------------------------------
-
-SKETCH_Q = np.array([[1.0, 0.1, 0.3], [0.1, 1.3, 0.2], [0.3, 0.2, 2.4]])
-SKETCH_POINT = np.array([0.1, 0.45, 0.45])
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-SUBSCRIPTS = "₁₂₃"
-DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
-
-
-class Step(NamedTuple):
-    """A direction from the sketch's point: where the exact line search ends, and where the simplex does."""
-
-    name: str
-    formula: str
-    end: np.ndarray
-    farthest: np.ndarray
-
-    @property
-    def gain(self) -> float:
-        """By how much g rises."""
-        return float(sketch_value(self.end) - sketch_value(SKETCH_POINT))
-
-
-def sketch_value(a: np.ndarray) -> np.ndarray:
-    """g(a) = -a'Qa, also of rows."""
-    return -np.sum((a @ SKETCH_Q) * a, axis=-1)
-
-
-def sketch_optimum() -> np.ndarray:
-    """It is inside the simplex, so Qa is the same in all places."""
-    a = np.linalg.solve(SKETCH_Q, np.ones(3))
-    return a / a.sum()
-
-
-def sketch_steps() -> list[Step]:
-    """The three directions with the vertices that the gradient chooses."""
-    gradient = -2.0 * SKETCH_Q @ SKETCH_POINT
-    i, j = int(np.argmax(gradient)), int(np.argmin(gradient))
-    toward, away = f"e{SUBSCRIPTS[i]}", f"e{SUBSCRIPTS[j]}"
-    rays: list[tuple[str, str, Ray]] = [
-        ("toward", f"{toward} \u2212 a", Toward(i)),
-        ("away", f"a \u2212 {away}", Away(j)),
-        ("swap", f"{toward} \u2212 {away}", Swap(i, j)),
-    ]
-    steps = []
-    for name, formula, ray in rays:
-        d, longest = ray.direction(SKETCH_POINT), ray.longest(SKETCH_POINT)
-        step = min(float(gradient @ d / (2.0 * d @ SKETCH_Q @ d)), longest)
-        steps.append(Step(name, formula, SKETCH_POINT + step * d, SKETCH_POINT + longest * d))
-    return steps
-
-
-@drawn
-def simplex_sketch() -> Figure:
-    """Toward, away and swap from one point: dashed as far as the simplex goes, an arrow to where g is largest."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon
-
-    figure, (axes,) = canvas(4.6)
-    weights = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60.0
-    axes.add_patch(Polygon(CORNERS, closed=True, facecolor="#f6f8fb", edgecolor=QUIET, linewidth=1.2, zorder=1))
-    x, y = (weights @ CORNERS).T
-    axes.tricontour(x, y, sketch_value(weights), levels=14, colors="#b9c2cf", linewidths=0.8, linestyles="solid")
-    for step in sketch_steps():
-        add_step(axes, step)
-    add_labels(axes)
-    lines = [
-        Line2D([], [], color=DIRECTIONS[s.name], linewidth=2.4, label=f"{s.name}, {s.formula}: gains {s.gain:.3f}")
-        for s in sketch_steps()
-    ]
-    figure.legend(handles=lines, loc="outside upper left", ncols=3, columnspacing=1.8)
-    axes.set(aspect="equal", xlim=(-0.35, 1.35), ylim=(-0.08, 0.95))
-    axes.set_axis_off()
-    return figure
-
-
-def add_step(axes: Axes, step: Step) -> None:
-    """A direction's two parts."""
-    color = DIRECTIONS[step.name]
-    start, end, farthest = (point @ CORNERS for point in (SKETCH_POINT, step.end, step.farthest))
-    axes.plot(*zip(start, farthest, strict=True), color=color, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
-    arrow = {
-        "arrowstyle": "-|>,head_width=0.3,head_length=0.6",
-        "color": color,
-        "linewidth": 2.4,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
-    axes.annotate("", end, start, arrowprops=arrow, zorder=4)
-
-
-def add_labels(axes: Axes) -> None:
-    """Corners, the point and the optimum."""
-    gradient = SKETCH_Q @ SKETCH_POINT
-    roles = {int(np.argmin(gradient)): ", largest gradient", int(np.argmax(gradient)): ", smallest gradient"}
-    places = {0: ("right", (-7, 0)), 1: ("left", (7, 0)), 2: ("center", (0, 9))}
-    for corner, (side, offset) in places.items():
-        name = f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}"
-        axes.annotate(name, CORNERS[corner], offset, textcoords="offset points", ha=side, va="center", size=10)
-    for point, name, marker, lift in ((SKETCH_POINT, "a", "o", 8), (sketch_optimum(), "optimum", "X", -16)):
-        axes.plot(*(point @ CORNERS), marker, color=INK, markersize=8, markeredgecolor="white", zorder=6)
-        axes.annotate(name, point @ CORNERS, (0, lift), textcoords="offset points", ha="center", size=10, zorder=6)
-
-
-# ---- parts of drawings ------------------------------------------------------------------------------------------
-
-DOTTED: dict[str, Any] = {"color": QUIET, "linestyle": (0, (1, 2)), "linewidth": 1.4, "zorder": 2}
-
-
-def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """An empty figure with panels side by side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    panels = figure.subplots(1, columns, sharey=sharey, squeeze=False)
-    for axes in panels[0, 1:]:
-        axes.tick_params(axis="y", which="both", left=not sharey)
-    return figure, list(panels[0])
-
-
-def line_of(method: str, width: float | None = None) -> dict[str, Any]:
-    """Keywords of a line."""
-    look = LOOKS[method]
-    return {"color": look.color, "linewidth": width or look.width, "zorder": look.order, "solid_joinstyle": "round"}
-
-
-def marker_of(method: str, cut: bool) -> dict[str, Any]:
-    """Keywords of a marker, hollow if the run was cut."""
-    look = LOOKS[method]
-    common = {"linestyle": "none", "marker": look.marker, "zorder": look.order + 2}
-    if cut:
-        edge = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
-        return {**common, **edge, "markersize": look.size}
-    edge = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    return {**common, **edge, "markersize": look.size + 1.3}  # the white edge is taken from it
-
-
-def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method: str) -> None:
-    """Markers at x and y, hollow where a run was cut."""
-    for cut in (False, True):
-        chosen = [(x, y) for x, y, hollow in places if hollow == cut]
-        if chosen:
-            axes.plot(*zip(*chosen, strict=True), **marker_of(method, cut))
-
-
-def reference(label: str) -> Artist:
-    """A dotted line of the legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=label, **DOTTED)
-
-
-def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
-    """A line through a point of logarithmic axes, which keep their limits."""
-    ends, limits = np.array(axes.get_xlim()), axes.get_ylim()
-    axes.set(xlim=ends, ylim=limits)
-    axes.plot(ends, y * (ends / x) ** slope, **DOTTED)
-
-
-def add_legend(figure: Figure, methods: Iterable[str], cut: bool, references: Sequence[Artist] = ()) -> None:
-    """One line above the panels."""
-    from matplotlib.lines import Line2D
-
-    handles: list[Artist] = [
-        Line2D([], [], label=METHODS[method], **{**marker_of(method, False), **line_of(method), "linestyle": "-"})
-        for method in methods
-    ]
-    if cut:
-        hollow = {**marker_of("swap", True), "markeredgecolor": QUIET}
-        handles.append(Line2D([], [], label=CUT, **hollow))
-    handles += references
-    if handles:
-        figure.legend(
-            handles=handles, loc="outside upper left", ncols=len(handles), columnspacing=1.4, handlelength=1.8
-        )
-
-
-def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Few ticks with readable numbers: 0.1, 1, 10 near one, else powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
-
-    axes.set(**{f"{which}scale": "log"})
-    axis, (low, high) = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
-    decades = np.log10(high / low)
-    subs = (1, 2, 5) if decades < 1.6 else (1, 3) if decades < 3 else (1,)
-    plain = decades < 4.5 and low >= 0.9e-3 and high <= 2e5
-    axis.set_major_locator(MaxNLocator(5) if decades < 0.6 else LogLocator(subs=subs, numticks=9))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}" if plain else power_of_ten(value)))
-    axis.set_minor_formatter(NullFormatter())
-    if decades >= 3:
-        axis.set_minor_locator(NullLocator())
-
-
-def power_of_ten(value: float) -> str:
-    """10⁻³, 2·10⁵."""
-    exponent = int(np.floor(np.log10(value) + 1e-9))
-    factor = value / 10.0**exponent
-    before = "" if abs(factor - 1) < 1e-6 else f"{factor:.3g}·"
-    return f"{before}10{str(exponent).translate(SUPERSCRIPTS)}"
