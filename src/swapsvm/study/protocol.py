@@ -11,7 +11,7 @@ is how CVM's program ends. No full pass is made, so the certified gap, which is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..state import Sampling
@@ -66,6 +66,7 @@ class Experiment:
 
 
 ABSOLUTE = {"kernel": "rbf", "tol": 0.0, "eps": 1e-6}
+TRUST = {f"trusted-{count}": replace(PAPER_SAMPLING, trusted=count) for count in (1, 3)}  # beside the paper's 7
 EXPERIMENTS = {
     "paper": Experiment("The paper's protocol", ABSOLUTE, PAPER_SAMPLING, tuple(METHODS), EVERY_SET, repetitions=3),
     "polynomial": Experiment(
@@ -92,6 +93,16 @@ EXPERIMENTS = {
         GROUPS["web"],
         parameters_of="w8a",
     ),
+    **{
+        name: Experiment(
+            f"The paper's protocol, ended by {sampling.trusted} sample{'s' * ((sampling.trusted or 1) > 1)}",
+            ABSOLUTE,
+            sampling,
+            PAPER_METHODS,
+            ("w3a", "a3a"),
+        )
+        for name, sampling in TRUST.items()
+    },
     "relative": Experiment(
         "Our protocol: every row, relative gap 0.01",
         {"kernel": "rbf", "tol": 1e-2, "eps": 0.0},

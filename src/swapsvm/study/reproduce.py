@@ -150,8 +150,8 @@ class Clock:
 
 
 def expected(task: Task) -> float:
-    """A guess of the seconds of a task, good enough for a bar: its rows, up to its limit."""
-    slowness = {"block": 0.1, "swap2": 0.5}.get(task.method, 1.0)
+    """A guess of the seconds of a task, good enough for a bar: from its rows, up to its limit."""
+    slowness = {"block": 0.1, "swap2": 0.5, "fw": 10.0}.get(task.method, 2.0)
     return min(task.budget, 0.5 + slowness * find_entry(task.data).rows / 1000)
 
 

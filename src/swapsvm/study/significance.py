@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from . import figures
 from .claims import MARKS, Status
-from .diagram import draw_ranks
 from .document import Block, Cell, Figure, Heading, Paragraph, Table
 from .paper import PublishedTest, published_statistics
 from .protocol import METHODS, PAPER_METHODS
@@ -91,7 +90,7 @@ def wilcoxon_table(results: Results, sets: int) -> Table:
                 pretty(p),
                 f"{ours.rank_biserial:+.2f}",
                 effect(results, test),
-                Cell(f"{'rejected' if ours.p < published_statistics().level else 'kept'}: {status}", MARKS[status]),
+                Cell("rejected" if ours.p < published_statistics().level else "kept", MARKS[status]),
             )
         )
     return Table(
@@ -122,7 +121,7 @@ def rank_figure(results: Results, measure: str, higher: bool, methods: Sequence[
         caption = (
             f"Average ranks by {what}, {len(methods)} methods on {len(data)} sets; bars join what does not differ."
         )
-        yield Figure(f"ranks-{name}-{measure}", caption, figures.drawn(draw_ranks)(diagram))
+        yield Figure(f"ranks-{name}-{measure}", caption, figures.ranks(diagram))
 
 
 def pretty(p: float) -> str:

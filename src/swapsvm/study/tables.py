@@ -24,7 +24,7 @@ def accuracy_table(results: Results, experiment: str, prefix: str, title: str, d
         columns += [f"d {METHODS[m]}" for m in methods if m != "cvm"]
     rows = []
     for d in data:
-        row = measure_cells(results, experiment, d, methods, "accuracy", lambda v: f"{100 * v:.2f}", highest=True)
+        row = measure_cells(results, experiment, d, methods, "accuracy", percent, highest=True)
         if reference:
             row += [difference(results, experiment, d, m) for m in methods if m != "cvm"]
         rows.append((label(d), *row))
@@ -85,7 +85,7 @@ def work_table(results: Results, experiment: str, prefix: str, title: str, data:
     measures: dict[str, tuple[str, Formatter]] = {
         "iterations": ("iterations", lambda v: f"{v:.0f}"),
         "evaluations": ("kernel values", lambda v: f"{v:.2g}"),
-        "relative_gap": ("relative gap", lambda v: f"{v:.1e}"),
+        "relative_gap": ("relative gap", exponential),
     }
     rows = []
     for d in data:
@@ -105,9 +105,9 @@ def measure_cells(
     measure: str,
     form: Formatter,
     *,
-    highest: bool,
+    highest: bool | None,
 ) -> list[Cell | str]:
-    """One row of a table: the best is marked, and so is what was cut."""
+    """One row of a table: what was cut is marked, and so is the best, if the highest (or the lowest) is the best."""
     values = {m: results.median(experiment, data, m, measure) for m in methods}
     known = [value for value in values.values() if value is not None]
     best = (max(known) if highest else min(known)) if known else None
@@ -118,7 +118,8 @@ def measure_cells(
             continue
         cut = results.cut(experiment, data, m)
         text = f"> {form(value)}" if cut and measure == "seconds" else form(value)
-        cells.append(Cell(text, "cut" if cut else "best" if form(value) == form(best or 0.0) else ""))
+        is_best = highest is not None and best is not None and form(value) == form(best)
+        cells.append(Cell(text, "cut" if cut else "best" if is_best else ""))
     return cells
 
 
@@ -130,3 +131,13 @@ def label(data: str) -> str:
 def number(value: float) -> str:
     """Three digits."""
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def percent(value: float) -> str:
+    """Two decimals."""
+    return f"{100 * value:.2f}"
+
+
+def exponential(value: float) -> str:
+    """Two digits."""
+    return f"{value:.1e}"
