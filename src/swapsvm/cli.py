@@ -131,7 +131,7 @@ def add_reproduce(subcommands: Subcommands) -> None:
     scale.add_argument("--paper", action="store_true", help="everything that is here or can be downloaded: hours")
     reproduce.add_argument("--only", metavar="NAMES", help="groups (web,adult,medium,large,protein) or data sets")
     reproduce.add_argument("--methods", metavar="NAMES", help="some of cvm,fw,mfw,swap,swap2,block")
-    reproduce.add_argument("--experiments", metavar="NAMES", help="some of paper,polynomial,relative,convergence,rows")
+    reproduce.add_argument("--experiments", metavar="NAMES", help="some of those in the report, such as paper,relative")
     reproduce.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: %(default)s)")
     reproduce.add_argument("--budget", type=float, metavar="SECONDS", help="limit of a run; longer ones are cut")
     reproduce.add_argument("--tune", action="store_true", help="tune C and gamma again, with CVM")

@@ -33,14 +33,16 @@ class SharedTime:
     A pair may use twice its share of what is left: most need less, and what they leave goes to those that follow.
     """
 
-    def __init__(self, seconds: float | None, rows: dict[Pair, int], workers: int) -> None:
-        self._end = math.inf if seconds is None else time.perf_counter() + seconds
+    def __init__(
+        self, seconds: float | None, rows: dict[Pair, int], workers: int, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._clock, self._end = clock, math.inf if seconds is None else clock() + seconds
         self._rows, self._left, self._workers = rows, sum(rows.values()), workers
         self._lock = threading.Lock()
 
     def share(self, pair: Pair) -> Stop:
         """The limit of a pair that starts now."""
-        seconds = max(self._end - time.perf_counter(), 1e-9)
+        seconds = max(self._end - self._clock(), 1e-9)
         with self._lock:
             part = min(1.0, 2 * self._workers * self._rows[pair] / self._left)
             self._left -= self._rows[pair]

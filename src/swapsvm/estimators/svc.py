@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Self
@@ -64,11 +65,12 @@ class SVC(ClassifierMixin, BaseEstimator):
     max_iter : int, default=-1
         Most iterations for each pair of classes; -1 for no limit.
     max_time : float, default=None
-        Most seconds for the whole fit (certificates not counted).
+        Most seconds for the whole fit (certificates not counted). With several classes a pair is stopped at twice its
+        share of the seconds that are left.
     start_size : int, default=20
         A run starts from the solution on so many random rows.
     sampling : int or Sampling, default=None
-        If given, each iteration looks for the ascent vertex among so many random rows ([SWAP14]: 59) and its cost does
+        If given, each iteration looks for the ascent vertex among so many random rows (59 is usual) and its cost does
         not depend on the number of rows; a full pass certifies the end. Not with ``solver="block"``.
     cache_size : float, default=None
         Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.
@@ -113,6 +115,8 @@ class SVC(ClassifierMixin, BaseEstimator):
     >>> bool(model.score(X, y) > 0.95), model.relative_gap_ <= 0.01, model.stop_reason_
     (True, True, 'gap')
     """
+
+    _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
 
     def __init__(
         self,
@@ -260,9 +264,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
         pairs = list(combinations(present, 2))
         workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
-        clock = SharedTime(
-            self.max_time, {pair: len(groups[pair[0]]) + len(groups[pair[1]]) for pair in pairs}, workers
-        )
+        rows = {(a, b): len(groups[a]) + len(groups[b]) for a, b in pairs}
+        time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {pair: random.randint(2**31) for pair in pairs}
 
         def fit(gram: Gram, pair: Pair, cancelled: Cancelled) -> tuple[Result, Expansion]:
@@ -270,7 +273,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             problem = L2SVC.of(gram, positive, negative, self.C, row_weights)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
-            run = Run(state, make_solver(self.solver), stop | clock.share(pair) | cancelled)
+            run = Run(state, make_solver(self.solver), stop | time_left.share(pair) | cancelled, clock=self._clock)
             run.begin(started.get(pair), self.start_size, rng)
             result = run.finish(exact_below=SMALL)
             return result, problem.model(result.weights, result.value)

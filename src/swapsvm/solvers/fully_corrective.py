@@ -5,6 +5,8 @@ differs from [SWAP14]: the face solved is I_{k+1}, with the new vertex; the pape
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..geometry import Correction
@@ -17,7 +19,8 @@ MOVES = 20_000  # on one face: an ill-conditioned one may not outlast the limits
 
 
 class FullyCorrective(Solver):
-    """Corrective steps. The face is solved by SWAP-2o from the present weights, to a hundredth of the gap."""
+    """Corrective steps. The face is solved from the present weights to a hundredth of the gap: by SWAP-2o, on kernel
+    problems in blocks of it."""
 
     name = "fcfw"
     accuracy = 0.01
@@ -25,7 +28,7 @@ class FullyCorrective(Solver):
     def choose(self, state: State) -> Correction:
         variables = np.union1d(state.support, state.toward())
         if isinstance(state, KernelState):
-            return state.solve_on(variables, BLOCK, BLOCKS, self.accuracy)
+            return replace(state.solve_on(variables, BLOCK, BLOCKS, self.accuracy), fused=False)  # columns are cached
         return Correction(variables, solve_face(state.face(variables), eps=self.accuracy * state.gap))
 
 

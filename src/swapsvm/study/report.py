@@ -11,7 +11,8 @@ from statistics import median
 
 from ..datasets.registry import Entry, registry
 from . import figures
-from .claims import MARKS, Status, check_all
+from .checks import MARKS, Status
+from .claims import check_all
 from .document import Block, Bullets, Cell, Document, Figure, Heading, Paragraph, Table
 from .protocol import COMMON, EVERY_SET, EXPERIMENTS, GROUPS, METHODS, PAPER_METHODS, PAPER_SAMPLING, TRUST
 from .significance import compared_tests, statistics_section
@@ -63,7 +64,7 @@ def make_report(results: Results) -> Document:
 def introduction(results: Results) -> Iterator[Block]:
     """What this is, and what came out, in a few sentences."""
     counts = Counter(verdict.status for _, verdict in check_all(results))
-    tests = Counter(status for *_, status in compared_tests(results))
+    tests = Counter(test.status for test in compared_tests(results))
     yield Paragraph(
         "The study of H. Allende, E. Frandi, R. Ñanculef and C. Sartori (Information Sciences 285, 2014) run again "
         "with swapsvm: CVM, FW, MFW, SWAP and SWAP-2o under the paper's protocol, the block engine beside them, and "
@@ -323,24 +324,23 @@ def published_accuracies() -> dict[str, dict[str, float | str]]:
 
 def published_section(results: Results) -> Iterator[Block]:
     """Our accuracies beside published ones on the same splits."""
-    rows = []
+    rows: list[tuple[str | Cell, ...]] = []
     for data, known in published_accuracies().items():
-        own = [(results.median(e, data, "block", "accuracy"), e) for e in ("relative", "paper")]
-        found = next((value for value, _ in own if value is not None), None)
+        found = results.median("relative", data, "block", "accuracy")
         if found is None:
             continue
         off = 100 * found - float(known["accuracy"])
-        mark = "confirmed" if abs(off) <= 1 else "not confirmed"
+        mark = MARKS[Status.CONFIRMED if abs(off) <= 1 else Status.NOT_CONFIRMED]
         rows.append(
-            (label(data), f"{100 * found:.2f}", f"{known['accuracy']}", Cell(f"{off:+.2f}", mark), str(known["source"]))
+            (label(data), percent(found), f"{known['accuracy']}", Cell(f"{off:+.2f}", mark), str(known["source"]))
         )
     if rows:
         yield Heading("Accuracies beside published ones")
         columns = ("data set", "block here", "published", "difference", "source")
         caption = (
-            "Test accuracy, percent, on splits that others used. Parameters differ: those here are the paper's rule."
+            "Test accuracy, percent, on splits that others used; the parameters here are those of the paper's rule."
         )
-        yield Table("published", caption, columns, tuple(rows))
+        yield Table("published", caption, columns, rows, "Confirmed: within one point.")
 
 
 def convergence_section(results: Results) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,12 +48,16 @@ def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
     if not scale.budget > 0:
         raise ValueError(f"--budget {scale.budget:g} must be a positive number of seconds")
     present = [name for name in scale.data if is_there(name)]
-    parameters = tuned(present, folder, scale.budget) if retune else stored_parameters()
+    if retune:
+        tune_all(present, folder, scale.budget)
+    parameters = {**stored_parameters(), **own_parameters(folder)}
+    for name in [name for name in present if name not in parameters]:
+        sys.stderr.write(f"{name} is left out: its C and gamma were not tuned yet; add --tune\n")
     raw = folder / "runs.jsonl"
     tasks = due(tasks_of(replace(scale, data=tuple(present)), parameters), records.read(raw))
     if tasks:
         with progress(tasks, jobs) as report:
-            run_all(tasks, raw, jobs, report)
+            run_all(tasks, raw, jobs, report, write_failure)
     write_report(folder)
 
 
@@ -76,13 +81,18 @@ def is_there(name: str) -> bool:
     return True
 
 
-def tuned(names: list[str], folder: Path, budget: float) -> Parameters:
-    """Tune the sets and write what was chosen beside the raw lines."""
-    chosen: dict[str, Point] = {}
+def tune_all(names: list[str], folder: Path, budget: float) -> None:
+    """Tune the sets and write what was chosen beside the raw lines, where the next call finds it."""
+    chosen = {name: Point(**values) for name, values in own_parameters(folder).items()}
     for name in names:
         chosen[name] = tune(name, folder / "tuning.jsonl", budget, write_tuning)
         (folder / "parameters.toml").write_text(as_toml(chosen))
-    return {name: {"C": point.C, "gamma": point.gamma} for name, point in chosen.items()}
+
+
+def own_parameters(folder: Path) -> Parameters:
+    """What was tuned in this folder."""
+    path = folder / "parameters.toml"
+    return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
 def write_tuning(record: Record) -> None:
@@ -92,6 +102,12 @@ def write_tuning(record: Record) -> None:
         f"tuning {record['data']}: C = {record['C']:g}, gamma = {record['gamma']:.4g}, fold {record['fold'] + 1}: "
         f"{right:.2%} in {record['seconds']:.1f} s\n"
     )
+
+
+def write_failure(task: Task, message: str) -> None:
+    """One line on stderr."""
+    what = f"{task.experiment} {task.data} {task.method} seed {task.seed}"
+    sys.stderr.write(f"{what} failed and will be tried again by the next call: {' '.join(message.split())}\n")
 
 
 def write_report(folder: Path) -> None:

@@ -8,10 +8,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -24,14 +27,20 @@ from . import records
 from .protocol import EXPERIMENTS, Task
 from .records import Record
 
-CURVE_POINTS = 240  # of a run whose records are kept
+CURVE_POINTS = 160  # of a run whose records are kept, in either direction
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class CpuTimedSVC(SVC):
+    """Limited by the CPU seconds of the thread that trains, which a busy machine does not change."""
+
+    _clock = staticmethod(time.thread_time)
 
 
 def run(task: Task) -> Record:
     """Fit and measure. Times are CPU seconds of the one thread that trains, without the certifying pass at the end."""
     data = loaded(task.data)
-    model = SVC(**task.settings())
+    model = CpuTimedSVC(**task.settings())
     began, cpu_began = time.perf_counter(), time.thread_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the record says how it ended
@@ -76,17 +85,20 @@ def measured(model: SVC, data: Dataset) -> Record:
         "gap": model.dual_gap_,
         "relative_gap": model.relative_gap_,
         "stop_reasons": sorted({result.stop_reason for result in model.results_}),
-        "cut": any(result.stop_reason in ("max_time", "max_iter") for result in model.results_),
+        "cut": any(result.stop_reason == "max_time" for result in model.results_),
     }
 
 
 def curve(trace: np.ndarray) -> Record:
-    """Some of the records, evenly spaced in the logarithm of the iteration; the gap is the smallest so far."""
-    places = np.unique(np.geomspace(1, len(trace), CURVE_POINTS).astype(int)) - 1
-    gap = np.minimum.accumulate(trace["gap"])[places]
+    """Some of the records, evenly spaced in the logarithms of the iteration and of the gap, the smallest so far."""
+    smallest = np.minimum.accumulate(trace["gap"])
+    levels = np.geomspace(smallest[0], smallest[-1], CURVE_POINTS)
+    by_gap = np.minimum(np.searchsorted(-smallest, -levels), len(trace) - 1)
+    by_iteration = np.geomspace(1, len(trace), CURVE_POINTS).astype(int) - 1
+    places = np.union1d(by_gap, by_iteration)
     fields = {name: trace[name][places].tolist() for name in ("iteration", "evaluations", "support")}
     rounded = {name: [float(f"{v:.5g}") for v in trace[name][places]] for name in ("seconds", "value")}
-    return {**fields, **rounded, "gap": [float(f"{v:.5g}") for v in gap]}
+    return {**fields, **rounded, "gap": [float(f"{v:.5g}") for v in smallest[places]]}
 
 
 @cache
@@ -138,30 +150,70 @@ def without_seed(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*key[:3], *key[4:])
 
 
-def run_all(tasks: list[Task], output: Path, jobs: int, report: Callable[[Task, Record], None]) -> None:
-    """Run tasks, some at a time, and append their records as they come; ``report`` hears of each."""
+def run_all(
+    tasks: list[Task],
+    output: Path,
+    jobs: int,
+    report: Callable[[Task, Record], None],
+    failed: Callable[[Task, str], None],
+) -> None:
+    """Run tasks, some at a time, and append their records as they come; ``report`` hears of each.
+
+    A run that fails, or takes its process with it, is told to ``failed``; the others go on.
+    """
     for name in THREADS:  # for the processes to come; this one has its threads already
         os.environ[name] = "1"
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = iter(tasks)
-        running: dict[Future[Record], Task] = {}
-        cut: set[tuple[Any, ...]] = set()
-        try:
-            while True:
-                for task in following(waiting, jobs - len(running), cut):
-                    running[pool.submit(run, task)] = task
-                if not running:
+    waiting, cut = iter(tasks), set[tuple[Any, ...]]()
+    while True:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
+            try:
+                if run_in(pool, waiting, jobs, cut, output, report, failed):
                     return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    task, record = running.pop(future), future.result()
-                    records.append(output, record)
-                    if record["measures"]["cut"]:
-                        cut.add(without_seed(task.key))
-                    report(task, record)
-        except BaseException:
-            for process in list((pool._processes or {}).values()):  # Ctrl-C: what runs is not in the file yet
-                process.terminate()
-            raise
+            except BaseException:  # Ctrl-C: what still runs is not in the file yet, and would be waited for
+                for process in active_children():
+                    process.terminate()
+                raise
+
+
+def run_in(
+    pool: ProcessPoolExecutor,
+    waiting: Iterator[Task],
+    jobs: int,
+    cut: set[tuple[Any, ...]],
+    output: Path,
+    report: Callable[[Task, Record], None],
+    failed: Callable[[Task, str], None],
+) -> bool:
+    """Run what is waiting until nothing is (True) or a process has died and with it the pool (False)."""
+    running: dict[Future[Record], Task] = {}
+    broken = False
+    while not broken:
+        for task in following(waiting, jobs - len(running), cut):
+            running[pool.submit(run, task)] = task
+        if not running:
+            return True
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            task, error = running.pop(future), future.exception()
+            if error is not None:
+                broken = broken or isinstance(error, BrokenProcessPool)
+                failed(task, f"{type(error).__name__}: {error}")
+                continue
+            record = future.result()
+            records.append(output, record)
+            if record["measures"]["cut"]:
+                cut.add(without_seed(task.key))
+            report(task, record)
+    for task in running.values():
+        failed(task, "its process ended with that of another run")
+    return False
+
+
+def end_with_parent() -> None:
+    """Let a process of the pool not outlive the study that started it, however that ended."""
+    parent = parent_process()
+    if parent is not None:
+        watch = Thread(target=lambda: (wait_for([parent.sentinel]), os._exit(1)), daemon=True)
+        watch.start()
 
 
 def following(waiting: Iterator[Task], count: int, cut: set[tuple[Any, ...]]) -> Iterator[Task]:

@@ -3,123 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from . import figures
-from .claims import MARKS, Status
+from .checks import MARKS, Status, decided_scores, least_p
 from .document import Block, Cell, Figure, Heading, Paragraph, Table
 from .paper import PublishedTest, published_statistics
 from .protocol import METHODS, PAPER_METHODS
 from .statistics import SignedRanks, friedman, holm, median_ratio, rank_diagram, signed_ranks
 from .summary import Results
 
+MEASURES = {"seconds": ("time", False), "accuracy": ("accuracy", True)}  # and whether higher is better
 FEWEST = 5  # data sets for a test to be worth its name
+
+
+class Compared(NamedTuple):
+    """One of the paper's tests on our numbers; ``ours`` is None without pairs to compare."""
+
+    published: PublishedTest
+    pairs: np.ndarray
+    ours: SignedRanks | None
+    status: Status
 
 
 def statistics_section(results: Results) -> Iterator[Block]:
     """The paper's tests beside its own p-values."""
     yield Heading("Statistical tests")
-    data, _ = results.scores("paper", "seconds", PAPER_METHODS)
-    if len(data) < FEWEST:
-        yield Paragraph(f"Too few data sets ({len(data)}) for tests: at least {FEWEST} are needed.")
+    compared = compared_tests(results)
+    if not any(len(test.pairs) >= FEWEST for test in compared):
+        yield Paragraph(f"Too few data sets for tests: at least {FEWEST} are needed.")
         return
-    published = published_statistics()
     yield Paragraph(
-        f"{len(data)} data sets; medians over repetitions; who was cut has the limit as its time. Signed ranks after "
-        f"Wilcoxon with exact p-values, zeros and ties after Pratt; level {published.level:g}."
+        "Medians over repetitions. Signed ranks after Wilcoxon with exact p-values, zeros and ties after Pratt. A run "
+        "that was cut took longer than one that finished in less; of two that were cut, and of accuracies of cut runs, "
+        "nothing is known: such sets are left out. In ranks over all methods who was cut is last, and accuracies are "
+        "compared where nobody was."
     )
     yield friedman_table(results)
-    yield wilcoxon_table(results, len(data))
-    for measure, higher in (("seconds", False), ("accuracy", True)):
+    yield wilcoxon_table(compared)
+    for measure in MEASURES:
         for methods, name in ((PAPER_METHODS, "paper"), (tuple(METHODS), "all")):
-            yield from rank_figure(results, measure, higher, methods, name)
+            yield from rank_figure(results, measure, methods, name)
+
+
+def ranked_scores(results: Results, measure: str, methods: Sequence[str]) -> np.ndarray:
+    """A table for ranks: times, where who was cut is last, or accuracies of sets where nobody was cut."""
+    data, scores = results.scores("paper", measure, methods)
+    cut = np.array([[results.cut("paper", d, m) for m in methods] for d in data], dtype=bool).reshape(scores.shape)
+    if measure == "accuracy":
+        return scores[~cut.any(axis=1)]
+    return np.where(cut, scores.max(axis=1, keepdims=True, initial=0.0), scores)
 
 
 def friedman_table(results: Results) -> Table:
     """Friedman's test of times and accuracies, with and without the block engine."""
-    rows = []
-    for measure, key, higher in (("seconds", "time", False), ("accuracy", "accuracy", True)):
+    rows: list[tuple[str | Cell, ...]] = []
+    for measure, (key, higher) in MEASURES.items():
         for methods in (PAPER_METHODS, tuple(METHODS)):
-            data, scores = results.scores("paper", measure, methods)
-            if len(data) < FEWEST:
+            scores = ranked_scores(results, measure, methods)
+            if len(scores) < FEWEST:
+                rows.append((key, str(len(methods)), str(len(scores)), "too few sets", "", "", "", ""))
                 continue
             test = friedman(scores, higher_is_better=higher)
             ranks = ", ".join(f"{METHODS[m]} {rank:.2f}" for m, rank in zip(methods, test.ranks, strict=True))
-            paper = f"< {published_statistics().friedman[key]}" if methods == PAPER_METHODS else ""
-            rows.append(
-                (
-                    key,
-                    str(len(methods)),
-                    ranks,
-                    f"{test.chi_square:.2f}",
-                    f"{test.f_statistic:.2f}",
-                    pretty(test.p),
-                    paper,
-                )
-            )
-    columns = ("measure", "methods", "average ranks", "chi-square", "F (Iman-Davenport)", "p", "p in the paper")
-    return Table("friedman", "Friedman's test with the correction of Iman and Davenport.", columns, tuple(rows))
+            bound = published_statistics().friedman[key]
+            same = Status.CONFIRMED if test.p < float(bound) else Status.NOT_CONFIRMED
+            paper = Cell(f"< {bound}", MARKS[same]) if methods == PAPER_METHODS else ""
+            numbers = (f"{test.chi_square:.2f}", f"{test.f_statistic:.2f}", pretty(test.p))
+            rows.append((key, str(len(methods)), str(len(scores)), ranks, *numbers, paper))
+    columns = ("measure", "methods", "sets", "average ranks", "chi-square", "F (Iman-Davenport)", "p", "p in the paper")
+    return Table("friedman", "Friedman's test with the correction of Iman and Davenport.", columns, rows)
 
 
-def compared_tests(results: Results) -> list[tuple[PublishedTest, SignedRanks, Status]]:
-    """The paper's tests on our numbers; none if there are too few data sets."""
+def compared_tests(results: Results) -> list[Compared]:
+    """The paper's tests on our numbers."""
     keys = {name: key for key, name in METHODS.items()}
     found = []
     for test in published_statistics().tests:
         measure = "seconds" if test.measure == "time" else "accuracy"
-        data, scores = results.scores("paper", measure, (keys[test.first], keys[test.second]))
-        if len(data) < FEWEST:
-            continue
-        ours = signed_ranks(scores[:, 0], scores[:, 1], test.direction)
-        same = (ours.p < published_statistics().level) == test.rejected
-        found.append((test, ours, Status.CONFIRMED if same else Status.NOT_CONFIRMED))
+        pairs = decided_scores(results, measure, keys[test.first], keys[test.second])
+        ours = signed_ranks(pairs[:, 0], pairs[:, 1], test.direction) if len(pairs) else None
+        found.append(Compared(test, pairs, ours, conclusion(test, pairs, ours)))
     return found
 
 
-def wilcoxon_table(results: Results, sets: int) -> Table:
+def conclusion(test: PublishedTest, pairs: np.ndarray, ours: SignedRanks | None) -> Status:
+    """Whether ours is the paper's. So few pairs that no outcome is significant show nothing, and a hypothesis is only
+    kept if neither direction is significant."""
+    level = published_statistics().level
+    if ours is None or least_p(len(pairs), test.direction == "two-sided") >= level:
+        return Status.NOT_TESTABLE
+    if test.rejected:
+        return Status.CONFIRMED if ours.p < level else Status.NOT_CONFIRMED
+    either = signed_ranks(pairs[:, 0], pairs[:, 1]).p
+    return Status.CONFIRMED if ours.p >= level and either >= level else Status.NOT_CONFIRMED
+
+
+def wilcoxon_table(compared: list[Compared]) -> Table:
     """The paper's sixteen tests."""
-    compared = compared_tests(results)
-    corrected = holm([ours.p for _, ours, _ in compared])
-    rows = []
-    for (test, ours, status), p in zip(compared, corrected, strict=True):
-        rows.append(
-            (
-                f"{test.measure}: {test.first} and {test.second}",
-                test.alternative,
-                test.p,
-                pretty(ours.p),
-                pretty(p),
-                f"{ours.rank_biserial:+.2f}",
-                effect(results, test),
-                Cell("rejected" if ours.p < published_statistics().level else "kept", MARKS[status]),
-            )
-        )
+    corrected = iter(holm([test.ours.p for test in compared if test.ours]))
+    rows: list[tuple[str | Cell, ...]] = []
+    for published, pairs, ours, status in compared:
+        name = f"{published.measure}: {published.first} and {published.second}"
+        first = (name, published.alternative, published.p, str(len(pairs)))
+        if ours is None:
+            rows.append((*first, "", "", "", "", Cell("", MARKS[status])))
+            continue
+        numbers = (pretty(ours.p), pretty(next(corrected)), f"{ours.rank_biserial:+.2f}")
+        ratio = f"{median_ratio(pairs[:, 0], pairs[:, 1]):.4g}"
+        rejected = "rejected" if ours.p < published_statistics().level else "kept"
+        rows.append((*first, *numbers, ratio, Cell(rejected, MARKS[status])))
     return Table(
         "wilcoxon",
-        f"Wilcoxon's signed ranks on {sets} sets beside the paper's p-values. The verdict compares the conclusions at "
-        "the paper's level.",
-        ("test", "alternative", "p in the paper", "p here", "Holm", "rank-biserial", "median ratio", "H0 here"),
-        tuple(rows),
-        "Rank-biserial correlation: +1 if the first has the larger value on every set. Median ratio: first / second.",
+        "Wilcoxon's signed ranks beside the paper's p-values. The verdict compares the conclusions at the paper's "
+        f"level of {published_statistics().level:g}.",
+        ("test", "alternative", "p in the paper", "sets", "p here", "Holm", "rank-biserial", "median ratio", "H0 here"),
+        rows,
+        "Rank-biserial correlation: +1 if the first has the larger value on every set. Median ratio: first / second; "
+        "of times with cut runs a bound.",
     )
 
 
-def effect(results: Results, test: PublishedTest) -> str:
-    """Median of first / second."""
-    keys = {name: key for key, name in METHODS.items()}
-    measure = "seconds" if test.measure == "time" else "accuracy"
-    _, scores = results.scores("paper", measure, (keys[test.first], keys[test.second]))
-    return f"{median_ratio(scores[:, 0], scores[:, 1]):.4g}"
-
-
-def rank_figure(results: Results, measure: str, higher: bool, methods: Sequence[str], name: str) -> Iterator[Figure]:
+def rank_figure(results: Results, measure: str, methods: Sequence[str], name: str) -> Iterator[Figure]:
     """A critical-difference diagram."""
-    data, scores = results.scores("paper", measure, methods)
-    if len(data) >= FEWEST:
+    scores = ranked_scores(results, measure, methods)
+    if len(scores) >= FEWEST:
+        what, higher = MEASURES[measure]
         ranks = friedman(scores, higher_is_better=higher).ranks
-        diagram = rank_diagram([METHODS[m] for m in methods], ranks, len(data))
-        what = "training time" if measure == "seconds" else "test accuracy"
+        diagram = rank_diagram([METHODS[m] for m in methods], ranks, len(scores))
         caption = (
-            f"Average ranks by {what}, {len(methods)} methods on {len(data)} sets; bars join what does not differ."
+            f"Average ranks by {what}, {len(methods)} methods on {len(scores)} sets; bars join what does not differ."
         )
         yield Figure(f"ranks-{name}-{measure}", caption, figures.ranks(diagram))
 

@@ -17,13 +17,16 @@ Key = tuple[str, str, str]  # experiment, data, method
 class Results:
     """What the records say, by experiment, data set and method.
 
-    Of a run that was cut and tried again with more seconds, only the longer attempt counts.
+    Of a run that was cut and tried again with more seconds only the longer attempt counts, and of several C and gamma
+    only those that were written last.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._runs: dict[Key, dict[int, Record]] = defaultdict(dict)
         for record in records:
             runs = self._runs[record["experiment"], record["data"], record["method"]]
+            if any(problem_of(run) != problem_of(record) for run in runs.values()):
+                runs.clear()
             earlier = runs.get(record["seed"])
             if earlier is None or seconds_allowed(earlier) <= seconds_allowed(record):
                 runs[record["seed"]] = record
@@ -33,8 +36,8 @@ class Results:
         return list(self._runs.get((experiment, data, method), {}).values())
 
     def median(self, experiment: str, data: str, method: str, measure: str) -> float | None:
-        """Of a measure over the repetitions; None if there is no run. Who was cut took all its seconds."""
-        values = [measured(run, measure) for run in self.runs(experiment, data, method)]
+        """Of a measure over the repetitions; None if there is no run."""
+        values = [run["measures"][measure] for run in self.runs(experiment, data, method)]
         return float(median(values)) if values else None
 
     def cut(self, experiment: str, data: str, method: str) -> bool:
@@ -63,10 +66,9 @@ class Results:
         return data, np.array(rows, dtype=float).reshape(len(data), len(methods))
 
 
-def measured(run: Record, measure: str) -> float:
-    """One number of a run."""
-    measures = run["measures"]
-    return seconds_allowed(run) if measure == "seconds" and measures["cut"] else float(measures[measure])
+def problem_of(record: Record) -> tuple[float, float]:
+    """What is solved."""
+    return record["parameters"]["C"], record["parameters"]["gamma"]
 
 
 def seconds_allowed(record: Record) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..datasets.registry import registry
-from .claims import speedup
+from .checks import speedup, told
 from .document import Cell, Table
 from .protocol import METHODS
 from .summary import Results
@@ -55,14 +55,11 @@ def time_table(results: Results, experiment: str, prefix: str, title: str, data:
 
 
 def speedup_cell(results: Results, data: str, method: str) -> str:
-    """A speed-up, or a bound of it, or nothing where both were cut."""
-    if not (results.runs("paper", data, "cvm") and results.runs("paper", data, method)):
+    """A speed-up or what is known of it."""
+    interval = speedup(results, data, method)
+    if interval is None:
         return ""
-    cuts = results.cut("paper", data, "cvm"), results.cut("paper", data, method)
-    if all(cuts):
-        return "?"
-    bound = "> " if cuts[0] else "< " if cuts[1] else ""
-    return f"{bound}{number(speedup(results, data, method))}"
+    return told(interval).replace("at least", ">").replace("at most", "<").replace("unknown", "?")
 
 
 def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
