@@ -1,8 +1,8 @@
 """Checks of claims: comparisons over data sets whose answers may be unknown.
 
 A run that was cut at its limit took at least so long, and says nothing about accuracy or size. So a time is an
-interval, an answer is yes, no or unknown, and a verdict is confirmed or not only if no unknown answer could change it. A
-data set without runs is unknown, except those that cannot be had everywhere (``ELUSIVE``), which are left out.
+interval, an answer is yes, no or unknown, and a verdict is confirmed or not only if no unknown answer could change it.
+A data set without runs is unknown, except those that cannot be had everywhere (``ELUSIVE``), which are left out.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def speedup_grows(results: Results, data: Sequence[str], method: str) -> Verdict
     found = {d: speedup(results, d, method) for d in sets_of(results, data)}
     first, last = (found[d] or Interval(0.0, inf) for d in (data[0], data[-1]))
     exact = [interval.low for interval in found.values() if interval and interval.low == interval.high]
-    correlation = float(spearmanr(exact, range(len(exact))).statistic) if len(exact) > 3 else None
+    correlation = rank_correlation(exact) if len(exact) > 3 else None
     evidence = f"{METHODS[method]}: {told(first)} on {data[0]}, {told(last)} on {data[-1]}"
     if correlation is not None:
         evidence += f", rank correlation {correlation:.2f} on {len(exact)} sets"
@@ -210,6 +210,11 @@ def speedup_grows(results: Results, data: Sequence[str], method: str) -> Verdict
         return decided(False, evidence)
     sure = last.low > max(1.0, first.high) and correlation is not None
     return decided(True if sure else None, evidence)
+
+
+def rank_correlation(values: Sequence[float]) -> float:
+    """Of values with their order; 0 if they are all the same."""
+    return float(spearmanr(values, range(len(values))).statistic) if len(set(values)) > 1 else 0.0
 
 
 def larger_speedups(results: Results, medium: Sequence[str], large: Sequence[str]) -> Verdict:
