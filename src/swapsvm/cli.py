@@ -134,6 +134,7 @@ def add_reproduce(subcommands: Subcommands) -> None:
     reproduce.add_argument("--experiments", metavar="NAMES", help="some of those in the report, such as paper,relative")
     reproduce.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: %(default)s)")
     reproduce.add_argument("--budget", type=float, metavar="SECONDS", help="limit of a run; longer ones are cut")
+    reproduce.add_argument("--repetitions", type=int, metavar="N", help="of the paper's protocol, with other seeds")
     reproduce.add_argument("--tune", action="store_true", help="tune C and gamma again, with CVM")
     reproduce.add_argument(
         "--output",
@@ -159,4 +160,6 @@ def run_reproduce(arguments: argparse.Namespace) -> None:
         scale = replace(scale, experiments=named("--experiments", arguments.experiments.split(","), EXPERIMENTS))
     if arguments.budget is not None:
         scale = replace(scale, budget=arguments.budget)
+    if arguments.repetitions is not None:
+        scale = replace(scale, repetitions=arguments.repetitions)
     reproduce(scale, arguments.output, arguments.jobs, arguments.tune)

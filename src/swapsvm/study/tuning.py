@@ -26,7 +26,7 @@ import numpy as np
 from ..kernels import Rbf, resolve_gamma
 from ..stopping import ConvergenceWarning
 from . import records
-from .protocol import COMMON, EXPERIMENTS, PAPER_SAMPLING
+from .protocol import COMMON, CVM_SAMPLING, EXPERIMENTS
 from .records import Record
 from .runs import CpuTimedSVC, loaded
 
@@ -102,7 +102,7 @@ def fit_fold(name: str, point: Point, fold: int, folds: list[np.ndarray], budget
     """How many rows of a fold CVM has right."""
     data, held_out = loaded(name), folds[fold]
     kept = np.setdiff1d(np.arange(len(data.y_train)), held_out)
-    settings: dict[str, Any] = {**COMMON, **EXPERIMENTS["paper"].settings, "sampling": PAPER_SAMPLING}
+    settings: dict[str, Any] = {**COMMON, **EXPERIMENTS["paper"].settings, "sampling": CVM_SAMPLING}
     model = CpuTimedSVC(C=point.C, gamma=point.gamma, solver="cvm", max_time=budget, **settings)
     began = time.thread_time()
     with warnings.catch_warnings():
