@@ -7,6 +7,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+
 #include "full_state.hpp"
 #include "run.hpp"
 #include "sampled_state.hpp"
@@ -300,10 +302,14 @@ auto exclusively(State<V>& state, Body body) {
   return body(state);
 }
 
-// Ctrl-C inside a long computation.
-void hear_signals() {
+// Set by whoever wants long computations, of all threads, to end with what they have.
+std::atomic<bool> stop_requested{false};
+
+// Ctrl-C inside a long computation: its handler may raise, or ask to stop.
+bool hear_signals() {
   nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return !stop_requested;
 }
 
 std::tuple<double, double, bool> as_tuple(const Search& s) {
@@ -496,6 +502,7 @@ NB_MODULE(_core, m) {
   bind_functions<float>(m, "exponential32");
   bind_functions<double>(m, "exponential64");
   bind_svmlight(m);
+  m.def("request_stop", [](bool wanted) { stop_requested = wanted; }, "wanted"_a);
   m.def("simd_levels", &simd_levels);
   m.def("simd_level", &simd_level);
   m.def("select_simd", &select_simd, "level"_a);

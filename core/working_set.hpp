@@ -24,7 +24,7 @@ struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
   double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
-  std::function<void()> between_blocks;  // may throw: the set is then left as it is, to be assigned again
+  std::function<bool()> go_on;  // asked between blocks; may throw: the set is then left as it is, to be assigned again
 };
 
 template <class V>
@@ -84,7 +84,7 @@ class WorkingSet {
     std::vector<Index> kept;
     for (int64_t b = 0; b < options.blocks; ++b) {
       if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
-      options.between_blocks();
+      if (!options.go_on()) break;
       if (!solve_block(kept, options, threads)) break;
     }
     Correction c;

@@ -141,6 +141,7 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
+        "interrupted": "let it run on, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
     }

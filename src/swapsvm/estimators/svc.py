@@ -24,6 +24,7 @@ from ..solvers import make_solver
 from ..state import Sampling, open_state
 from ..stopping import make_stop
 from ..trace import RECORD
+from .interrupts import Interrupts
 from .pairs import Cancelled, Pair, SharedTime, fit_pairs, workers_for
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
 
@@ -84,6 +85,9 @@ class SVC(ClassifierMixin, BaseEstimator):
         Threads. By default all that OpenMP grants (OMP_NUM_THREADS, CPU affinity).
     random_state : int, RandomState or None, default=0
         Chooses the rows of the start, and samples. None takes others each time.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise ``KeyboardInterrupt`` and leave the estimator unfitted, or end the fit with the model so
+        far, which is feasible and certified (``stop_reason_`` is ``"interrupted"``). A second Ctrl-C raises.
 
     Attributes
     ----------
@@ -94,7 +98,8 @@ class SVC(ClassifierMixin, BaseEstimator):
     dual_gap_, relative_gap_ : float
         The certificate: the largest gap of the pairs, absolute and relative to the dual value.
     stop_reason_ : str
-        ``"gap"``, or the reason of the first pair that ended otherwise.
+        ``"gap"``, or the reason of the first pair that ended otherwise (see ``Result``), such as ``"max_time"`` or
+        ``"interrupted"``.
     trace_ : structured array
         Records of the run: pair, iteration, support, evaluations, kind, seconds, value, gap.
     results_ : list of Result
@@ -139,6 +144,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        on_interrupt: str = "raise",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -158,6 +164,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.on_interrupt = on_interrupt
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -227,6 +234,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
+        Interrupts(self.on_interrupt)
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
 
@@ -265,6 +273,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         pairs = list(combinations(present, 2))
         workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
         rows = {(a, b): len(groups[a]) + len(groups[b]) for a, b in pairs}
+        interrupts = Interrupts(self.on_interrupt)
         time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {pair: random.randint(2**31) for pair in pairs}
 
@@ -273,12 +282,18 @@ class SVC(ClassifierMixin, BaseEstimator):
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             problem = L2SVC.of(gram, positive, negative, self.C, row_weights)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
-            run = Run(state, make_solver(self.solver), stop | time_left.share(pair) | cancelled, clock=self._clock)
+            run = Run(
+                state,
+                make_solver(self.solver),
+                stop | time_left.share(pair) | cancelled | interrupts,
+                clock=self._clock,
+            )
             run.begin(started.get(pair), self.start_size, rng)
             result = run.finish(exact_below=SMALL)
             return result, problem.model(result.weights, result.value)
 
-        found, self.cache_counts_ = fit_pairs(gram, pairs, workers, fit)
+        with interrupts:
+            found, self.cache_counts_ = fit_pairs(gram, pairs, workers, fit)
         return {pair: found[pair][0] for pair in pairs}, {pair: found[pair][1] for pair in pairs}
 
     def _threads(self) -> int | None:

@@ -1,0 +1,48 @@
+"""What Ctrl-C does to a fit."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from .. import _core
+from ..stopping import Progress
+
+CHOICES = ("raise", "keep")
+
+
+class Interrupts:
+    """A stop rule that ends runs at the first Ctrl-C, while it is entered and the choice is "keep".
+
+    The second Ctrl-C is Python's own. Signals reach the main thread only, and a handler that a program has installed
+    itself is left alone: in both cases nothing is changed.
+    """
+
+    def __init__(self, choice: str) -> None:
+        if choice not in CHOICES:
+            raise ValueError(f"on_interrupt={choice!r} must be 'raise' or 'keep'")
+        self._keep, self._heard, self._installed = choice == "keep", False, False
+
+    def __enter__(self) -> Self:
+        if self._keep and threading.current_thread() is threading.main_thread():
+            self._installed = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._installed:
+            signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _core.request_stop(False)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self._heard:
+            signal.default_int_handler(number, frame)
+        self._heard = True
+        _core.request_stop(True)  # blocks that are being solved, also in other threads, end with what they have
+
+    def __call__(self, progress: Progress) -> str | None:
+        """The reason to end."""
+        return "interrupted" if self._heard else None
