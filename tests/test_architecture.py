@@ -19,7 +19,7 @@ LAYERS = [
     ["solvers"],
     ["stopping", "solve"],
     ["estimators"],
-    ["study"],
+    ["study", "plotting"],
     ["demo", "cli"],
 ]
 DRAWINGS = ("diagram", "drawing", "figures", "sketch")
@@ -54,7 +54,7 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
     names = {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
     names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
     roots = {name.split(".")[0] for name in names}
-    if room_of(path) not in ("estimators", "demo"):
+    if room_of(path) not in ("estimators", "demo", "plotting"):
         assert "sklearn" not in roots or names & {"sklearn.exceptions"}
         assert "pandas" not in roots
         assert "rich" not in roots or path == ROOT / "study" / "reproduce.py"

@@ -9,11 +9,22 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC
+from .estimators import SVC, FitProgress
 from .gram import Gram
+from .plotting import plot_trace
 from .solve import Result, maximize
 from .state import Sampling
 from .stopping import ConvergenceWarning
 
 __version__ = "0.1.0"
-__all__ = ["SVC", "ConvergenceWarning", "Gram", "Result", "Sampling", "__version__", "maximize"]
+__all__ = [
+    "SVC",
+    "ConvergenceWarning",
+    "FitProgress",
+    "Gram",
+    "Result",
+    "Sampling",
+    "__version__",
+    "maximize",
+    "plot_trace",
+]

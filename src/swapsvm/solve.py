@@ -141,6 +141,7 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
+        "callback": "let the callback return something else than False",
         "interrupted": "let it run on, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
@@ -251,8 +252,7 @@ class Run:
                 raise ValueError("the gap is not a number: kernel values leave the range of their type; scale the data")
             reason = self.stop(progress)
             if reason == "gap":
-                target = max(self.stop.eps, self.stop.tol * self.state.scale)
-                if self.state.confirmed(target):
+                if self.state.confirmed(self.stop.target(progress)):
                     return "sample" if self.state.trusts_samples else "unconfirmed"
             elif reason:
                 return reason

@@ -43,6 +43,10 @@ class Stop(ABC):
         """How many moves may be made before the rule must be asked again."""
         return float("inf")
 
+    def target(self, progress: Progress) -> float:
+        """The gap at which it ends."""
+        return max(self.eps, self.tol * progress.scale)
+
     def __or__(self, other: Stop | Callable[[Progress], str | None]) -> AnyOf:
         return AnyOf((self, other if isinstance(other, Stop) else Rule(other)))
 
@@ -60,7 +64,7 @@ class Gap(Stop):
                 raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
 
     def __call__(self, progress: Progress) -> str | None:
-        return "gap" if progress.gap <= max(self.eps, self.tol * progress.scale) else None
+        return "gap" if progress.gap <= self.target(progress) else None
 
 
 @dataclass(frozen=True)

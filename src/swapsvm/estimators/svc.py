@@ -25,6 +25,7 @@ from ..state import Sampling, open_state
 from ..stopping import make_stop
 from ..trace import RECORD
 from .interrupts import Interrupts
+from .observing import Observers
 from .pairs import Cancelled, Pair, SharedTime, fit_pairs, workers_for
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
 
@@ -88,6 +89,11 @@ class SVC(ClassifierMixin, BaseEstimator):
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: raise ``KeyboardInterrupt`` and leave the estimator unfitted, or end the fit with the model so
         far, which is feasible and certified (``stop_reason_`` is ``"interrupted"``). A second Ctrl-C raises.
+    callbacks : callable or list of callables, default=None
+        Called about twenty times a second with a ``FitProgress``; one that returns False ends the fit with the model so
+        far (``stop_reason_`` is ``"callback"``). Pairs of classes that are fitted side by side call in turn.
+    verbose : int, default=0
+        1 shows a progress bar on stderr, or lines where there is no terminal or no rich (``swapsvm[demo]``).
 
     Attributes
     ----------
@@ -145,6 +151,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = 0,
         on_interrupt: str = "raise",
+        callbacks: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -165,6 +173,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.on_interrupt = on_interrupt
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,7 +225,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         if len(present) < 2:
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
         gram, started = self._warm(kernel, X, groups)
-        results, expansions = self._fit_pairs(gram, groups, present, weights, started)
+        results, expansions = self._fit_pairs(gram, groups, present, weights, started, classes)
         self._set_attributes(X, kernel, groups, results, expansions)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
@@ -235,6 +245,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
         Interrupts(self.on_interrupt)
+        Observers(self.callbacks, self.verbose, 1)
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
 
@@ -266,6 +277,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         present: list[int],
         weights: np.ndarray,
         started: dict[Pair, np.ndarray],
+        classes: np.ndarray,
     ) -> tuple[dict[Pair, Result], dict[Pair, Expansion]]:
         random = check_random_state(self.random_state)
         row_weights = weights if (weights != 1).any() else None
@@ -274,6 +286,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         workers = 1 if self.warm_start else workers_for(gram, pairs, self._threads())  # a kept cache serves all pairs
         rows = {(a, b): len(groups[a]) + len(groups[b]) for a, b in pairs}
         interrupts = Interrupts(self.on_interrupt)
+        observers = Observers(self.callbacks, self.verbose, len(pairs))
         time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {pair: random.randint(2**31) for pair in pairs}
 
@@ -282,17 +295,16 @@ class SVC(ClassifierMixin, BaseEstimator):
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             problem = L2SVC.of(gram, positive, negative, self.C, row_weights)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
-            run = Run(
-                state,
-                make_solver(self.solver),
-                stop | time_left.share(pair) | cancelled | interrupts,
-                clock=self._clock,
-            )
+            rules = stop | time_left.share(pair) | cancelled | interrupts | observers
+            labels = (classes[pair[0]], classes[pair[1]])
+            watched = observers.watch(labels, rules.target) if observers.wanted else None
+            run = Run(state, make_solver(self.solver), rules, watched, self._clock)
             run.begin(started.get(pair), self.start_size, rng)
             result = run.finish(exact_below=SMALL)
+            observers.finished(labels, result)
             return result, problem.model(result.weights, result.value)
 
-        with interrupts:
+        with interrupts, observers:
             found, self.cache_counts_ = fit_pairs(gram, pairs, workers, fit)
         return {pair: found[pair][0] for pair in pairs}, {pair: found[pair][1] for pair in pairs}
 

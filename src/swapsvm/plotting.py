@@ -1,0 +1,52 @@
+"""Pictures of fitted models. matplotlib is the extra ``swapsvm[demo]``, so only functions import it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+AXES = {"seconds": "seconds", "iteration": "iterations", "evaluations": "kernel values computed"}
+
+
+def plot_trace(model: Any, x: str = "seconds", ax: Axes | None = None) -> Axes:
+    """Draw how the relative gap of a fitted model fell, one line for each pair of classes.
+
+    Parameters
+    ----------
+    model : SVC
+        After ``fit``.
+    x : {"seconds", "iteration", "evaluations"}
+        The measure of work.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if x not in AXES:
+        raise ValueError(f"x={x!r} must be one of {', '.join(AXES)}")
+    if not hasattr(model, "trace_"):
+        raise ValueError("the model has no trace_: call fit first")
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+    pairs = np.unique(model.trace_["pair"])
+    for pair in pairs:
+        records = model.trace_[model.trace_["pair"] == pair]
+        gap = np.minimum.accumulate(records["gap"] / np.abs(records["value"]))
+        ax.plot(np.maximum.accumulate(records[x]), gap, color="#0072B2", alpha=max(0.25, 1 / len(pairs)), linewidth=1.6)
+    ax.axhline(model.tol, color="0.6", linewidth=0.8, linestyle="--")
+    ax.text(
+        0.99, model.tol, f"tol = {model.tol:g} ", transform=ax.get_yaxis_transform(), ha="right", va="bottom", size=8
+    )
+    ax.set(xlabel=AXES[x], ylabel="relative duality gap (smallest so far)", yscale="log")
+    ax.set_title(f"{model.solver}: {len(pairs)} pair{'s' * (len(pairs) > 1)} of classes", loc="left", size=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.92", linewidth=0.6)
+    return ax
