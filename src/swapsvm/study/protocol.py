@@ -155,7 +155,7 @@ class Scale:
 
 
 FULL = Scale(tuple(EXPERIMENTS), EVERY_SET, tuple(METHODS), budget=60.0, repetitions=3)
-QUICK = Scale(tuple(EXPERIMENTS), ("w1a", "w2a", "a1a", "a2a", "pendigits", "reuters"), tuple(METHODS), 3.0, 1)
+QUICK = Scale(tuple(EXPERIMENTS), ("w1a", "w2a", "a1a", "a2a", "pendigits", "reuters"), tuple(METHODS), 2.0, 1)
 
 
 def tasks_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator[Task]:

@@ -162,7 +162,7 @@ class Clock:
         """Seconds that are left once this task is done."""
         self._done += expected(task)
         self._left -= expected(task)
-        return (time.monotonic() - self._began) * self._left / self._done
+        return max(0.0, (time.monotonic() - self._began) * self._left / self._done)
 
 
 def expected(task: Task) -> float:
