@@ -11,8 +11,9 @@ import pytest
 from swapsvm.datasets.registry import registry
 from swapsvm.study import records
 from swapsvm.study.document import Figure, Table, to_csv, to_markdown
+from swapsvm.study.paper import published_accuracies
 from swapsvm.study.protocol import EXPERIMENTS, GROUPS, METHODS
-from swapsvm.study.report import make_report, published_accuracies
+from swapsvm.study.report import make_report
 from swapsvm.study.summary import Results
 
 COMPLETE = Path(__file__).parent.parent / "docs" / "reproduction"
@@ -135,8 +136,10 @@ def test_finished_runs_of_our_protocol_have_their_certificate(committed):
 
 @pytest.mark.parametrize("data", sorted(published_accuracies()))
 def test_accuracies_are_within_a_point_of_published_ones(committed, data):
-    ours = median_of(committed, "relative", data, "block", "accuracy")
-    assert 100 * ours == pytest.approx(published_accuracies()[data]["accuracy"], abs=1.0)
+    """With the parameters of the source, where it prints them; the paper's width of the kernel is not tuned."""
+    known = published_accuracies()[data]
+    ours = median_of(committed, "published" if known.gamma else "relative", data, "block", "accuracy")
+    assert 100 * ours == pytest.approx(known.accuracy, abs=1.0)
 
 
 def test_no_runs_still_make_a_report():

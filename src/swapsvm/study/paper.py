@@ -1,4 +1,4 @@
-"""What [SWAP14] prints about significance: ``paper.toml`` as objects, to stand beside our own numbers."""
+"""What is printed elsewhere, to stand beside our own numbers: ``paper.toml`` and ``published.toml`` as objects."""
 
 from __future__ import annotations
 
@@ -46,3 +46,20 @@ def published_statistics() -> PublishedStatistics:
     table = tomllib.loads(files(__package__).joinpath("paper.toml").read_text("utf-8"))
     tests = tuple(PublishedTest(**fields) for fields in table.pop("tests"))
     return PublishedStatistics(tests=tests, **table)
+
+
+@dataclass(frozen=True)
+class PublishedAccuracy:
+    """A test accuracy on one of the splits; see ``published.toml`` for the fields."""
+
+    accuracy: float
+    source: str
+    C: float | None = None
+    gamma: float | None = None
+
+
+@cache
+def published_accuracies() -> dict[str, PublishedAccuracy]:
+    """By data set."""
+    table = tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
+    return {name: PublishedAccuracy(**fields) for name, fields in table.items()}

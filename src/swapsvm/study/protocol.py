@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..state import Sampling
+from .paper import published_accuracies
 
 METHODS = {"cvm": "CVM", "fw": "FW", "mfw": "MFW", "swap": "SWAP", "swap2": "SWAP-2o", "block": "block"}
 FRANK_WOLFE = ("fw", "mfw", "swap", "swap2")
@@ -114,6 +115,12 @@ EXPERIMENTS = {
         EVERY_SET,
     ),
 }
+EXPERIMENTS["published"] = replace(
+    EXPERIMENTS["relative"],
+    title="Our protocol with C and gamma that others published",
+    methods=("block",),
+    data=tuple(name for name, known in published_accuracies().items() if known.gamma),
+)
 
 
 @dataclass(frozen=True)
@@ -166,12 +173,21 @@ def tasks_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator[
             if seed >= experiment.repetitions:
                 continue
             for data in chosen(experiment.data, scale.data):
-                chosen_for = parameters.get(experiment.parameters_of or data)
-                if chosen_for is None:
+                C, gamma = parameters_for(name, data, parameters)
+                if gamma is None:
                     continue
-                gamma = experiment.gamma_factor * chosen_for["gamma"]
                 for method in chosen(experiment.methods, scale.methods):
-                    yield Task(name, data, method, seed, chosen_for["C"], gamma, scale.budget)
+                    yield Task(name, data, method, seed, C, gamma, scale.budget)
+
+
+def parameters_for(name: str, data: str, parameters: dict[str, dict[str, float]]) -> tuple[float, float | None]:
+    """C and gamma of a task; None without them."""
+    if name == "published":
+        known = published_accuracies()[data]
+        return known.C or 1.0, known.gamma
+    experiment = EXPERIMENTS[name]
+    found = parameters.get(experiment.parameters_of or data)
+    return (1.0, None) if found is None else (found["C"], experiment.gamma_factor * found["gamma"])
 
 
 def chosen(these: Sequence[str], among: Sequence[str]) -> list[str]:
