@@ -28,7 +28,7 @@ class Cancelled(threading.Event):
 
 
 class SharedTime:
-    """One limit of seconds for all pairs, shared out by their rows.
+    """One limit of seconds for all pairs, shared out by their rows, and not less to any than an equal share.
 
     A pair may use twice its share of what is left: most need less, and what they leave goes to those that follow.
     """
@@ -37,16 +37,17 @@ class SharedTime:
         self, seconds: float | None, rows: dict[Pair, int], workers: int, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._clock, self._end = clock, math.inf if seconds is None else clock() + seconds
-        self._rows, self._left, self._workers = rows, sum(rows.values()), workers
+        self._rows, self._left, self._waiting, self._workers = rows, sum(rows.values()), len(rows), workers
         self._lock = threading.Lock()
 
     def share(self, pair: Pair) -> Stop:
         """The limit of a pair that starts now."""
         seconds = max(self._end - self._clock(), 1e-9)
         with self._lock:
-            part = min(1.0, 2 * self._workers * self._rows[pair] / self._left)
+            share = max(self._rows[pair] / self._left, 1 / self._waiting)
             self._left -= self._rows[pair]
-        return Seconds(seconds * part)
+            self._waiting -= 1
+        return Seconds(seconds * min(1.0, 2 * self._workers * share))
 
 
 def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int:
