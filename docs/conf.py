@@ -39,8 +39,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"
 myst_heading_anchors = 3
 myst_substitutions = {
     "reproduction": (
-        'Its tables, tests and figures, and a verdict on each claim of the paper: <a href="../reproduction/report.html">'
-        "the report of a complete run</a>."
+        "Its tables, tests and figures, and a verdict on each claim of the paper: "
+        '<a href="../reproduction/report.html">the report of a complete run</a>.'
         if REPRODUCTION.exists()
         else "This copy of the site was built without a complete run."
     )
@@ -64,8 +64,10 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "gallery.use_style"),
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "notebook_extensions": set(),
     "show_signature": False,
     "show_memory": False,
+    "thumbnail_size": (640, 360),
     "write_computation_times": False,
     "min_reported_time": 1e9,
     "copyfile_regex": r"$^",
@@ -80,6 +82,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 copybutton_exclude = ".linenos, .gp, .go"
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5c8f", "color-brand-content": "#0b5c8f"},
