@@ -9,7 +9,7 @@ PEERS = scikit-learn-intelex libsvm-official thundersvm-cpu
 OPTIONS =
 RESULTS ?= results/$(firstword $(MAKECMDGOALS))
 
-.PHONY: install demo test lint format sanitize bench bench-quick clean
+.PHONY: install demo test lint format docs sanitize bench bench-quick clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,13 @@ format: install
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/steps/*.hpp
 
+# The site, from the sources in docs/ and the scripts in examples/, which are run. A warning is an error; nothing is loaded
+# from elsewhere, neither now nor by a reader's browser.
+docs: $(BIN)/python
+	$(BIN)/python -m pip install --quiet ".[docs]"
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/build/html
+	$(BIN)/python docs/check_offline.py docs/build/html
+
 # The core with the address and undefined-behaviour sanitizers, and the contract tests on it (but those of time).
 sanitize:
 	$(PYTHON) -m venv $(SANITIZED)
@@ -54,4 +61,4 @@ bench bench-quick: $(BIN)/python
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
 
 clean:
-	rm -rf build dist $(VENV) $(SANITIZED)
+	rm -rf build dist docs/build docs/examples $(VENV) $(SANITIZED)

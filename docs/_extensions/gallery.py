@@ -1,0 +1,15 @@
+"""What the gallery does before each example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+STYLE = Path(__file__).parent.parent / "gallery.mplstyle"
+
+
+def use_style(gallery_conf: dict[str, Any], name: str) -> None:
+    """Draw every example in the site's style."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use(STYLE)

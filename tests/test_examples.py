@@ -1,0 +1,53 @@
+"""The examples run as they stand, quickly, and draw something."""
+
+import runpy
+import time
+from pathlib import Path
+
+import pytest
+
+from swapsvm.datasets import DatasetError, loading
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402 - after the choice of the backend
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+SECONDS = 5.0  # of CPU time, for each
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were open when the script showed them."""
+    figures = []
+    monkeypatch.setattr(pyplot, "show", lambda: figures.extend(map(pyplot.figure, pyplot.get_fignums())))
+    yield figures
+    pyplot.close("all")
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """A data set is on this machine, or it is missing."""
+
+    def missing(file):
+        raise DatasetError(f"{file.name} is not here")
+
+    monkeypatch.setattr(loading, "download", missing)
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_runs_and_draws(path, shown, offline, capsys):
+    began = time.process_time()
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except DatasetError as error:
+        pytest.skip(str(error))
+    assert time.process_time() - began < SECONDS
+    assert len(shown) == 1
+    for axes in shown[0].axes:
+        assert axes.has_data()
+    shown[0].canvas.draw()  # what cannot be drawn fails here, not in show
