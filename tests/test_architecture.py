@@ -19,6 +19,7 @@ LAYERS = [
     ["solvers"],
     ["stopping", "solve"],
     ["estimators"],
+    ["files"],
     ["study"],
     ["demo", "cli"],
 ]
@@ -62,7 +63,8 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
 
 
 @pytest.mark.parametrize(
-    "module", ["swapsvm", "swapsvm.datasets", "swapsvm.kernels", "swapsvm.problems", "swapsvm.solvers"]
+    "module",
+    ["swapsvm", "swapsvm.datasets", "swapsvm.files", "swapsvm.kernels", "swapsvm.problems", "swapsvm.solvers"],
 )
 def test_all_is_the_public_surface(module):
     module = importlib.import_module(module)
