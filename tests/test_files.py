@@ -20,7 +20,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 from swapsvm import SVC, ConvergenceWarning, Sampling
-from swapsvm.files import load, save
+from swapsvm.files import TRUSTED_TYPES, load, save
 from swapsvm.files.native import CHECKSUM, MAGIC, PREFIX, VERSION
 from swapsvm.kernels import KERNELS
 
@@ -368,3 +368,27 @@ def test_any_value_in_a_sealed_header_is_read_or_refused(data, saved, tmp_path):
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 20 * len(saved) + MOST_BESIDE
+
+
+# ---- pickles -----------------------------------------------------------------------------------------------------
+
+
+def test_a_pickled_model_predicts_the_same():
+    model = SVC(C=2, warm_start=True).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_same_model(model, again, X)
+    assert_array_equal(again.trace_, model.trace_)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("sampling", [None, Sampling(30)])
+def test_skops_reads_what_it_is_told_to_trust(kernel, sampling):
+    io = pytest.importorskip("skops.io")
+    rows = X @ X.T if kernel == "precomputed" else X
+    solver = "block" if sampling is None else "swap"
+    model = SVC(kernel=kernel, gamma=0.01, sampling=sampling, solver=solver).fit(rows, y)
+    content = io.dumps(model)
+    assert set(io.get_untrusted_types(data=content)) <= set(TRUSTED_TYPES)
+    again = io.loads(content, trusted=TRUSTED_TYPES)
+    assert_same_model(model, again, rows)
+    assert_array_equal(again.trace_, model.trace_)

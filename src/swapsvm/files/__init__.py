@@ -8,6 +8,8 @@ None of the readers executes anything that a file says, and none reserves memory
     load ── parts ── checks      and back, once everything fits together
 """
 
+from .libsvm import export_libsvm, import_libsvm
 from .native import load, save
+from .trusted import TRUSTED_TYPES
 
-__all__ = ["load", "save"]
+__all__ = ["TRUSTED_TYPES", "export_libsvm", "import_libsvm", "load", "save"]

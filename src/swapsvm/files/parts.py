@@ -32,8 +32,8 @@ class Parts:
     arrays: dict[str, np.ndarray]
 
 
-def taken_apart(model: Any) -> Parts:
-    """The parts of a fitted SVC."""
+def check_savable(model: Any) -> None:
+    """``ValueError`` unless this is a fitted SVC whose kernel has a name."""
     if not isinstance(model, SVC):
         raise ValueError(f"only an SVC can be saved, not {type(model).__name__}; of a search, save its best_estimator_")
     if not hasattr(model, "dual_coef_"):
@@ -41,6 +41,11 @@ def taken_apart(model: Any) -> Parts:
     if callable(model.kernel) or isinstance(model._fitted_kernel, Function):
         raise ValueError("a kernel that is a Python function cannot be saved, only those with a name: pickle the model")
     check_model(model)
+
+
+def taken_apart(model: Any) -> Parts:
+    """The parts of a fitted SVC."""
+    check_savable(model)
     arrays = {name: _plain(name, getattr(model, name)) for name in ARRAYS}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = _plain("feature_names_in_", model.feature_names_in_)
