@@ -21,7 +21,7 @@ LAYERS = [
     ["estimators"],
     ["files"],
     ["study"],
-    ["demo", "cli"],
+    ["demo", "commands", "cli"],
 ]
 DRAWINGS = ("diagram", "drawing", "figures", "sketch")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -55,7 +55,7 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
     names = {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
     names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
     roots = {name.split(".")[0] for name in names}
-    if room_of(path) not in ("estimators", "demo"):
+    if room_of(path) not in ("estimators", "demo", "commands"):
         assert "sklearn" not in roots or names & {"sklearn.exceptions"}
         assert "pandas" not in roots
         assert "rich" not in roots or path == ROOT / "study" / "reproduce.py"

@@ -84,6 +84,12 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     require(inside, f"indices are not all within the {n_columns} columns")
 
 
+def check_text(texts: np.ndarray) -> None:
+    """``ValueError`` unless text of fixed width is Unicode: NumPy looks only when a value is taken out."""
+    codes = np.ascontiguousarray(texts).view(np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder))
+    require(not codes.size or codes.max() <= 0x10FFFF, "it has text that is not Unicode")
+
+
 def _is_size(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**31
 

@@ -19,13 +19,15 @@ import math
 import os
 import re
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..estimators import SVC
-from .checks import require
+from .checks import check_text, require
 from .parts import Parts, put_together, taken_apart
 from .writing import PathLike, whole_file
 
@@ -100,33 +102,44 @@ def load(path: PathLike) -> SVC:
     ValueError
         If the file is not a model, is truncated, damaged, or of a newer version; the message says which.
     """
-    with Path(path).open("rb") as file:
-        try:
-            return put_together(_read(file))
-        except KeyError as missing:
-            raise ValueError(f"{path}: its header lacks {missing}") from None
-        except (TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"{path}: its header is malformed: {error}") from None
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+    with Path(path).open("rb") as file, _faults_named(path):
+        return put_together(_read(file))
 
 
-def is_native(path: PathLike) -> bool:
-    """Whether the file begins as ``save`` begins it."""
-    with Path(path).open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+def read_header(path: PathLike) -> dict[str, Any]:
+    """The header of a file that ``save`` wrote, once its checksum is found right."""
+    with Path(path).open("rb") as file, _faults_named(path):
+        return _checked_header(file)[0]
+
+
+@contextmanager
+def _faults_named(path: PathLike) -> Iterator[None]:
+    """Whatever is wrong with the content as a ``ValueError`` that names the file."""
+    try:
+        yield
+    except KeyError as missing:
+        raise ValueError(f"{path}: its header lacks {missing}") from None
+    except (TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path}: its header is malformed: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _checked_header(file: BinaryIO) -> tuple[dict[str, Any], int]:
+    """The header, and how many bytes of arrays come after it."""
+    size = os.fstat(file.fileno()).st_size
+    length = _check_prefix(file.read(PREFIX.size), size)
+    _check_digest(file, size)
+    file.seek(PREFIX.size)
+    header = json.loads(file.read(length))
+    require(header.get("estimator") == "SVC", f"it holds {header.get('estimator')!r}, which is not an SVC")
+    return header, size - PREFIX.size - length - CHECKSUM
 
 
 def _read(file: BinaryIO) -> Parts:
-    size = os.fstat(file.fileno()).st_size
-    header_length = _check_prefix(file.read(PREFIX.size), size)
-    _check_digest(file, size)
-    file.seek(PREFIX.size)
-    header = json.loads(file.read(header_length))
-    require(header.get("estimator") == "SVC", f"it holds {header.get('estimator')!r}, which is not an SVC")
+    header, room = _checked_header(file)
     listing = [(entry["name"], _type(entry["type"]), _shape(entry["shape"])) for entry in header["arrays"]]
     total = sum(dtype.itemsize * math.prod(shape) for _, dtype, shape in listing)
-    room = size - PREFIX.size - header_length - CHECKSUM
     require(total == room, f"its arrays take {total} bytes but {room} are there")
     return Parts(header, {name: _read_array(file, dtype, shape) for name, dtype, shape in listing})
 
@@ -175,7 +188,7 @@ def _shape(sizes: Any) -> tuple[int, ...]:
 def _read_array(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     array = np.frombuffer(file.read(dtype.itemsize * math.prod(shape)), dtype).reshape(shape)
     if dtype.kind == "U" and array.size:
-        require(array.view("<u4").max() <= 0x10FFFF, "it has text that is not Unicode")
+        check_text(array)
     return array.astype(dtype.newbyteorder("="))  # a copy: writable, aligned, in the machine's order
 
 
