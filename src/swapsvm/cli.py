@@ -1,7 +1,7 @@
 """The command ``swapsvm``: one subcommand per verb.
 
 A subcommand is a function that adds its parser to the others and names, as ``run``, the function that does the work.
-What a user can mend (``ValueError``, ``OSError``, a missing extra) ends as one line on stderr.
+What a user can mend (``ValueError``, ``OSError``, too little memory, a missing extra) ends as one line on stderr.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.run(arguments)
     except SystemExit as end:  # argparse ends so after --help, --version and its errors
         return int(end.code or 0)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, MemoryError, OSError, ValueError) as error:
         sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
         return BAD_REQUEST
     except KeyboardInterrupt:
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def one_line(error: Exception) -> str:
     """The message without its line breaks."""
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def make_parser() -> Parser:

@@ -106,7 +106,9 @@ def with_weights(argv: Sequence[str]) -> list[str]:
 
 def run_train(arguments: argparse.Namespace) -> None:
     """Train, or cross-validate."""
-    require(arguments.model or arguments.folds, "name the file for the model, or cross-validate with -v N")
+    folds = arguments.folds
+    require(arguments.model or folds is not None, "name the file for the model, or cross-validate with -v N")
+    require(folds is None or folds >= 2, f"-v {folds}: at least two folds are needed")
     if arguments.model:
         check_goal(arguments.model, arguments.kernel)
     X, y = read_data(arguments)
@@ -116,7 +118,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     model = SVC(**settings(arguments, np.unique(labels)))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")
     with warnings_in_lines():
-        (cross_validate if arguments.folds else train)(arguments, model, X, labels)
+        (train if folds is None else cross_validate)(arguments, model, X, labels)
 
 
 def settings(arguments: argparse.Namespace, labels: np.ndarray) -> dict[str, Any]:
@@ -188,7 +190,6 @@ def cross_validate(arguments: argparse.Namespace, model: SVC, X: Any, y: Any) ->
     """Report the share of rows that models of the other folds get right."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    require(arguments.folds >= 2, f"-v {arguments.folds}: at least two folds are needed")
     started = time.perf_counter()
     folds = StratifiedKFold(arguments.folds, shuffle=True, random_state=0)
     right = int((cross_val_predict(model, X, y, cv=folds) == y).sum())

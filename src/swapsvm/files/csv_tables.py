@@ -53,12 +53,13 @@ def _read(text: io.TextIOWrapper, request: Request) -> Table:
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     names = [name.strip() for name in next(reader, [])]
     named, at = _heading(names, request)
+    width = len(names)
     rows: Iterable[list[str]] = reader if named else chain([names], reader)
     values, labels = array("d"), []
     seen: dict[str, str] = {}
     for row in filter(None, rows):
         try:
-            require(len(row) == len(names), f"{len(row)} cells instead of {len(names)}")
+            require(len(row) == width, f"{len(row)} cells instead of {width}")
             if at is not None:
                 cell = row.pop(at).strip()
                 require(cell, "the label is empty")
@@ -66,7 +67,9 @@ def _read(text: io.TextIOWrapper, request: Request) -> Table:
             values.extend(_numbers(row))
         except ValueError as error:
             raise ValueError(f"line {reader.line_num}: {error}") from None
-    X = np.array(values).reshape(-1, len(names) - (at is not None))
+    n_features = width - (at is not None)
+    require(n_features, "has no features: the only column is that of the labels")
+    X = np.array(values).reshape(-1, n_features)
     return Table(X, None if at is None else labels_of(labels, seen))
 
 
