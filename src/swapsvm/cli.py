@@ -41,7 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.run(arguments)
     except SystemExit as end:  # argparse ends so after --help, --version and its errors
         return int(end.code or 0)
-    except (ImportError, MemoryError, OSError, ValueError) as error:
+    except MemoryError as error:
+        sys.stderr.write(f"swapsvm: error: this needs more memory than there is ({one_line(error)})\n")
+        return BAD_REQUEST
+    except (ImportError, OSError, ValueError) as error:
         sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
         return BAD_REQUEST
     except KeyboardInterrupt:
@@ -52,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def one_line(error: Exception) -> str:
     """The message without its line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(error).split())
 
 
 def make_parser() -> Parser:

@@ -9,6 +9,7 @@ from typing import Any
 from ..estimators import SVC
 from .libsvm import KERNEL_NAMES, export_libsvm, import_libsvm
 from .native import MAGIC, load, save
+from .onnx_graph import export_onnx, import_onnx
 from .writing import PathLike
 
 LIBSVM_BEGINS = b"svm_type"
@@ -44,6 +45,8 @@ def check_goal(path: PathLike, kernel: str) -> None:
         raise IsADirectoryError(f"{goal}: is a folder: name a file in it")
     if goal.suffix.lower() == ".libsvm" and kernel not in KERNEL_NAMES:
         raise ValueError(f"LIBSVM has no kernel {kernel!r}, only {list(KERNEL_NAMES)}: use another ending")
+    if goal.suffix.lower() == ".onnx":
+        import_onnx()
 
 
-WRITERS: dict[str, Callable[[Any, PathLike], None]] = {".libsvm": export_libsvm}
+WRITERS: dict[str, Callable[[Any, PathLike], None]] = {".libsvm": export_libsvm, ".onnx": export_onnx}
