@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -347,6 +349,39 @@ def test_a_memory_mapped_table_is_trained_on_without_loading_it(tmp_path):
     argv = [sys.executable, "-c", LIMITED, str(tmp_path), str(rows.nbytes // 2)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
     assert re.findall(r"^code (\d+)$", done.stdout, flags=re.MULTILINE) == ["0", "2"], done.stdout + done.stderr
+
+
+# ---- completion --------------------------------------------------------------------------------------------------
+
+
+def completed(script, *words):
+    """What bash offers for the last word."""
+    line = f"COMP_WORDS=({' '.join(map(shlex.quote, words))}) COMP_CWORD={len(words) - 1}; _swapsvm"
+    argv = ["bash", "-c", f'{script}\n{line}; printf "%s\\n" "${{COMPREPLY[@]}}"']
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_verbs_options_and_choices(capsys):
+    script = ran(capsys, "completion", "bash")
+    assert completed(script, "swapsvm", "tra") == ["train"]
+    verbs = ["train", "predict", "info", "convert", "datasets", "demo", "reproduce", "completion"]
+    assert completed(script, "swapsvm", "") == [*verbs, "--help", "--version"]
+    assert completed(script, "swapsvm", "train", "data", "--ga") == ["--gamma"]
+    assert completed(script, "swapsvm", "train", "data", "--solver", "swap") == ["swap", "swap2"]
+    assert completed(script, "swapsvm", "predict", "--format", "np") == ["npz", "npy"]
+    assert completed(script, "swapsvm", "completion", "") == ["bash", "zsh", "fish"]
+    assert completed(script, "swapsvm", "datasets", "f") == ["fetch"]
+    assert completed(script, "swapsvm", "info", "") == []  # bash then offers files
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_every_verb_and_option(shell, capsys):
+    script = ran(capsys, "completion", shell)
+    for word in ("train", "predict", "cost", "max-time", "svmlight"):
+        assert word in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, check=True)
 
 
 # ---- malformed tables --------------------------------------------------------------------------------------------

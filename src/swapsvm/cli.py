@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import __version__
+from .commands.completion import add_completion
 from .commands.models import add_convert, add_info
 from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser
 from .commands.predict import add_predict
@@ -63,7 +64,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
     parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
     subcommands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for add in (add_train, add_predict, add_info, add_convert, add_datasets, add_demo, add_reproduce):
+    for add in VERBS:
         add(subcommands)
     return parser
 
@@ -156,3 +157,6 @@ def run_reproduce(arguments: argparse.Namespace) -> None:
     if arguments.budget is not None:
         scale = replace(scale, budget=arguments.budget)
     reproduce(scale, arguments.output, arguments.jobs, arguments.tune)
+
+
+VERBS = (add_train, add_predict, add_info, add_convert, add_datasets, add_demo, add_reproduce, add_completion)
