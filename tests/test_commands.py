@@ -411,6 +411,12 @@ def test_malformed_csv(text, complaint, tmp_path):
         read_table(path)
 
 
+def test_an_index_out_of_proportion_is_refused(tmp_path, capsys):
+    """Vectors of that length would take 16 GB."""
+    (tmp_path / "data").write_text("1 2147483647:1\n-1 1:1\n")
+    assert "index 2147483647 is out of proportion" in refused(capsys, "train", tmp_path / "data", tmp_path / "model")
+
+
 def npy_bytes(header, content=b""):
     text = (str(header) + "\n").encode()
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + content

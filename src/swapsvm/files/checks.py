@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+COLUMNS_ALLOWED = 1 << 25  # whatever the number of entries: a single row may be of a wide set
+COLUMNS_PER_ENTRY = 16
+
 
 def require(condition: Any, complaint: str) -> None:
     """``ValueError`` with the complaint, unless the condition holds."""
@@ -82,6 +85,15 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     require((np.diff(indptr.astype(np.int64)) >= 0).all(), "indptr decreases")
     inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_columns)
     require(inside, f"indices are not all within the {n_columns} columns")
+
+
+def check_width(n_columns: int, n_entries: int) -> None:
+    """``ValueError`` if vectors with that many columns would be out of proportion to the entries.
+
+    Rows are spread out over all columns when they are multiplied, so one huge index would cost gigabytes.
+    """
+    most = max(COLUMNS_ALLOWED, COLUMNS_PER_ENTRY * n_entries)
+    require(n_columns <= most, f"index {n_columns} is out of proportion to {n_entries} entries: number features anew")
 
 
 def check_text(texts: np.ndarray) -> None:

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from .._core import SvmlightReader
 from ..estimators import SVC
 from ..kernels import Kernel, make_kernel
-from .checks import check_model, require
+from .checks import check_model, check_width, require
 from .parts import check_savable
 from .writing import PathLike, whole_file
 
@@ -293,6 +293,7 @@ def _read_vectors(lines: Lines, n_classes: int, total: int) -> tuple[np.ndarray,
             raise ValueError(f"line {lines.number}: {THEIR_LINE.sub('', str(error))}") from None
     require(found == total, f"is truncated: it has {found} of {total} support vectors")
     _, data, indices, indptr, columns = reader.finish()
+    check_width(columns, len(data))
     matrix = sp.csr_matrix((data, indices, indptr), shape=(total, max(columns, 1)))
     return np.array(coefs).reshape(total, n_classes - 1), matrix
 
