@@ -15,6 +15,7 @@ import tracemalloc
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -26,7 +27,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 
 from swapsvm import SVC
 from swapsvm.cli import main
-from swapsvm.files import import_libsvm, load
+from swapsvm.files import import_libsvm, load, save
 from swapsvm.files.table import Request
 from swapsvm.files.tables import FORMATS, format_of, read_table
 
@@ -271,6 +272,13 @@ def test_an_early_end_is_one_line_and_the_model_is_saved(data, tmp_path, capsys)
     shown = capsys.readouterr()
     assert re.fullmatch(r"swapsvm: warning: [^\n]*max_time[^\n]*\n", shown.err)
     assert json.loads(shown.out)["stop_reason"] == load(tmp_path / "model").stop_reason_ == "max_time"
+
+
+def test_a_warning_of_predict_is_one_line(tmp_path, capsys):
+    save(SVC().fit(pd.DataFrame(X, columns=NAMES), y), tmp_path / "model")
+    write_csv(tmp_path / "data.csv")
+    assert main(["predict", str(tmp_path / "data.csv"), str(tmp_path / "model"), str(tmp_path / "labels")]) == 0
+    assert re.fullmatch(r"swapsvm: warning: [^\n]*feature names[^\n]*\n", capsys.readouterr().err)
 
 
 def test_ctrl_c_leaves_no_file(data, tmp_path, monkeypatch, capsys):

@@ -17,7 +17,7 @@ from ..files.reading import read_model
 from ..files.writing import whole_file
 from .data import add_data, read_data
 from .parser import add_verb
-from .speech import add_json, answer, say
+from .speech import add_json, answer, say, warnings_in_lines
 
 if TYPE_CHECKING:
     from .parser import Subcommands
@@ -40,7 +40,8 @@ def run_predict(arguments: argparse.Namespace) -> None:
     model, X = aligned(model, X)
     say(f"predicting {X.shape[0]} rows")
     started = time.perf_counter()
-    predicted = model.predict(X)
+    with warnings_in_lines():
+        predicted = model.predict(X)
     facts: dict[str, Any] = {"rows": len(predicted), "seconds": time.perf_counter() - started}
     score = ""
     if y is not None:

@@ -44,9 +44,11 @@ def say(text: str) -> None:
 
 @contextmanager
 def warnings_in_lines() -> Iterator[None]:
-    """Each different warning as one line on stderr, at the end."""
+    """Each different warning for users as one line on stderr, at the end; those for programmers are left out."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
         yield
     for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
         sys.stderr.write(f"swapsvm: warning: {message}\n")

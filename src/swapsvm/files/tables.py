@@ -39,8 +39,8 @@ def read_table(source: Source, format: str | None = None, request: Request | Non
     Returns
     -------
     Table
-        ``X``, CSR for svmlight and memory-mapped for npy; ``y``, None if there are no labels. Labels that are whole
-        numbers are integers.
+        ``X``, CSR for svmlight and memory-mapped for npy (SVC uses float32 and float64 in C order where they lie, and
+        copies anything else); ``y``, None if there are no labels. Labels that are whole numbers are integers.
 
     Raises
     ------
