@@ -560,3 +560,19 @@ def test_any_bytes_are_read_or_refused(format, content, tmp_path):
     path = tmp_path / f"X.{format}"
     path.write_bytes({"npy": b"\x93NUMPY\x01\x00"}.get(format, b"") + content)
     read_or_refused(path, format)
+
+
+OPTIONS = ["-c", "-t", "-g", "-d", "-r", "-m", "-e", "-v", "-w", "-w1", "--solver", "--max-time", "--jobs", "--label"]
+VALUES = ["0", "1", "2", "-1", "0.5", "nan", "inf", "1e308", "1e-308", "99999999999999999999", "x", "", "-", "1=2", "ü"]
+
+
+@FUZZ
+@given(words=st.lists(st.tuples(st.sampled_from(OPTIONS), st.sampled_from(VALUES)), max_size=3))
+def test_any_options_are_served_or_refused_in_one_line(words, tmp_path, capsys):
+    (tmp_path / "data").write_text("1 1:1\n1 1:2\n-1 2:1\n-1 2:2 3:1\n1 1:1.5\n-1 3:1\n")
+    argv = [str(tmp_path / "data"), str(tmp_path / "model"), *(word for pair in words for word in pair)]
+    code = main(["train", *argv])
+    lines = capsys.readouterr().err.splitlines()
+    assert code in (0, 2)
+    assert [line for line in lines if "error: " in line] == (lines[-1:] if code else [])
+    assert all(line.startswith("swapsvm") for line in lines)
