@@ -562,6 +562,14 @@ def test_any_bytes_are_read_or_refused(format, content, tmp_path):
     read_or_refused(path, format)
 
 
+@pytest.mark.parametrize(
+    "option", [("-m", "1e308"), ("-m", "99999999999999999999"), ("--jobs", "99999999999999999999")]
+)
+def test_more_than_enough_is_served(option, data, tmp_path, capsys):
+    ran(capsys, "train", data, tmp_path / "model", *option)
+    assert main(["predict", str(data), str(tmp_path / "model"), str(tmp_path / "labels")]) == 0
+
+
 OPTIONS = ["-c", "-t", "-g", "-d", "-r", "-m", "-e", "-v", "-w", "-w1", "--solver", "--max-time", "--jobs", "--label"]
 VALUES = ["0", "1", "2", "-1", "0.5", "nan", "inf", "1e308", "1e-308", "99999999999999999999", "x", "", "-", "1=2", "ü"]
 
