@@ -132,6 +132,24 @@ def test_label_column_by_name_and_place(place, header, tmp_path):
     assert_array_equal(table.y, y, strict=True)
 
 
+def test_a_place_is_no_name_among_numbers(tmp_path):
+    (tmp_path / "data.csv").write_text("1,2,3\n4,5,6\n")
+    assert_array_equal(read_table(tmp_path / "data.csv", None, Request("1")).y, [1, 4])
+    assert_array_equal(read_table(tmp_path / "data.csv", None, Request("2")).y, [2, 5])
+
+
+def test_a_name_is_preferred_to_a_place(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b,1\n4,5,6\n")
+    assert_array_equal(read_table(tmp_path / "data.csv", None, Request("1")).y, [6])
+
+
+@pytest.mark.parametrize("label", ["0", "4", "-4", "--1", "c", "", "1.5", "99999999999"])
+def test_a_label_column_that_is_not_there_is_refused(label, tmp_path):
+    (tmp_path / "data.csv").write_text("1,2,3\n4,5,6\n")
+    with pytest.raises(ValueError, match=f"data.csv: has no label column {label!r}"):
+        read_table(tmp_path / "data.csv", None, Request(label))
+
+
 def test_rows_without_labels_are_predicted(tmp_path, data, capsys):
     ran(capsys, "train", data, tmp_path / "model")
     np.savetxt(tmp_path / "rows.csv", X, delimiter=",")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..datasets.svmlight import DAMAGED, Source, name_of, of_the_system, opened, unpacked
 from .checks import require
-from .table import Request, Table
+from .table import PLACE, Request, Table
 
 DELIMITERS = ",\t;"
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -76,15 +76,11 @@ def _read(text: io.TextIOWrapper, request: Request) -> Table:
 def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
     """Whether the first line is one of names, and the place of the labels."""
     require(any(first), "has no rows")
-    if request.label in first:
-        return True, request.column(first, named=True)
-    at = request.column(first, named=False) if _is_place(request.label) else 0
-    named = not all(_is_number(cell) for place, cell in enumerate(first) if place != at)
+    by_place = request.label is None or PLACE.fullmatch(request.label)
+    at = request.column(first, named=False) if by_place else 0
+    numbers = all(_is_number(cell) for place, cell in enumerate(first) if place != at)
+    named = not numbers or (not by_place and request.label in first)
     return named, request.column(first, named)
-
-
-def _is_place(label: str | None) -> bool:
-    return label is None or INTEGER.fullmatch(label) is not None
 
 
 def _is_number(cell: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .checks import require
+
+PLACE = re.compile(r"-?[0-9]{1,9}")
 
 
 class Table(NamedTuple):
@@ -44,7 +47,7 @@ class Request:
         if named and self.label in names:
             return names.index(self.label)
         known = f"the columns are {', '.join(names[:8])}" if named else "there is no line of names"
-        place = int(self.label) if self.label.removeprefix("-").isascii() and self.label.lstrip("-").isdigit() else 0
+        place = int(self.label) if PLACE.fullmatch(self.label) else 0
         require(0 < abs(place) <= len(names), f"has no label column {self.label!r} ({known})")
         return place - 1 if place > 0 else len(names) + place
 
