@@ -1,7 +1,7 @@
 """The command ``swapsvm``: one subcommand per verb.
 
 A subcommand is a function that adds its parser to the others and names, as ``run``, the function that does the work.
-What a user can mend (``ValueError``, ``OSError``, a missing extra) ends as one line on stderr.
+What a user can mend (``ValueError``, ``OSError``, too little memory, a missing extra) ends as one line on stderr.
 """
 
 from __future__ import annotations
@@ -11,23 +11,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import __version__
+from .commands.completion import add_completion
+from .commands.models import add_convert, add_info
+from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser
+from .commands.predict import add_predict
+from .commands.train import add_train, with_weights
 
 if TYPE_CHECKING:
-    Subcommands = argparse._SubParsersAction["Parser"]
-
-BAD_REQUEST = 2  # argparse's own code for what it cannot parse
-INTERRUPTED = 130  # the shell's code for Ctrl-C
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse's parser, with an error of one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, without the usage text."""
-        self.exit(BAD_REQUEST, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+    from .commands.parser import Subcommands
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,10 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0 if all went well, 2 if the request cannot be served, 130 after Ctrl-C.
     """
     try:
-        arguments = make_parser().parse_args(argv)
+        arguments = make_parser().parse_args(with_weights(sys.argv[1:] if argv is None else argv))
         arguments.run(arguments)
     except SystemExit as end:  # argparse ends so after --help, --version and its errors
         return int(end.code or 0)
+    except MemoryError as error:
+        sys.stderr.write(f"swapsvm: error: this needs more memory than there is ({one_line(error)})\n")
+        return BAD_REQUEST
     except (ImportError, OSError, ValueError) as error:
         sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
         return BAD_REQUEST
@@ -67,7 +64,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
     parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
     subcommands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for add in (add_datasets, add_demo, add_reproduce):
+    for add in VERBS:
         add(subcommands)
     return parser
 
@@ -163,3 +160,6 @@ def run_reproduce(arguments: argparse.Namespace) -> None:
     if arguments.repetitions is not None:
         scale = replace(scale, repetitions=arguments.repetitions)
     reproduce(scale, arguments.output, arguments.jobs, arguments.tune)
+
+
+VERBS = (add_train, add_predict, add_info, add_convert, add_datasets, add_demo, add_reproduce, add_completion)

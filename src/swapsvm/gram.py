@@ -17,6 +17,7 @@ from . import _core
 from .kernels import Function, Kernel, Precomputed
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
+MOST_BYTES = 1 << 62  # what the core can count
 
 
 def as_rows(X: Any) -> Any:
@@ -97,7 +98,7 @@ class Gram:
         if cache_size is not None and not 0 <= cache_size < float("inf"):
             raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
         budget = automatic_cache_bytes(X.shape[0], self.dtype.itemsize) if cache_size is None else cache_size * 2**20
-        self.core = self._open(int(budget), n_threads or 0)
+        self.core = self._open(int(min(budget, MOST_BYTES)), n_threads or 0)
 
     def _open(self, budget: int, threads: int) -> Any:
         cls = _core.Gram32 if self.single else _core.Gram64

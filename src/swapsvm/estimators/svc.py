@@ -31,6 +31,7 @@ from .prediction import certain_decisions, kernel_decisions, linear_coefficients
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
+MOST_THREADS = 1024  # results do not depend on it, and a system that cannot start more ends the process
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 
@@ -309,7 +310,7 @@ class SVC(ClassifierMixin, BaseEstimator):
         return {pair: found[pair][0] for pair in pairs}, {pair: found[pair][1] for pair in pairs}
 
     def _threads(self) -> int | None:
-        return None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
+        return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
 
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
         """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""

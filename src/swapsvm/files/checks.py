@@ -1,0 +1,118 @@
+"""Whether the parts of a model fit together: shapes, sums, bounds of indices, finite numbers.
+
+The compiled core trusts its arrays, so a model from a file is checked before it gets there, and one from memory before
+it gets into a file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+COLUMNS_ALLOWED = 1 << 25  # whatever the number of entries: a single row may be of a wide set
+COLUMNS_PER_ENTRY = 16
+
+
+def require(condition: Any, complaint: str) -> None:
+    """``ValueError`` with the complaint, unless the condition holds."""
+    if not condition:
+        raise ValueError(complaint)
+
+
+def check_model(model: Any) -> None:
+    """``ValueError`` unless the fitted attributes of an SVC describe one model."""
+    model._check_parameters()
+    kernel = model._fitted_kernel
+    require(model.kernel == kernel.name, f"its parameter kernel={model.kernel!r} is not the kernel of its fit")
+    if kernel.name != "precomputed":
+        kernel.spec()  # the core's own check of types and ranges
+    _check_classes(model)
+    _check_coefficients(model)
+    _check_vectors(model)
+
+
+def _check_classes(model: Any) -> None:
+    n_classes, n_pairs = len(model.classes_), len(model.classes_) * (len(model.classes_) - 1) // 2
+    require(model.classes_.ndim == 1 and n_classes >= 2, "it has fewer than two classes")
+    require(len(np.unique(model.classes_)) == n_classes, "its classes are not distinct")
+    require(_is_finite(model.classes_), "its classes are not finite")
+    present = model._present
+    require(all(map(_is_size, present)) and present == sorted(set(present)), "its present classes are not in order")
+    require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
+    require(model.class_weight_.shape == (n_classes,), f"class_weight_ does not have {n_classes} entries")
+    require(_are_numbers(model.class_weight_), "class_weight_ has entries that are not finite numbers")
+    require(_are_numbers(model.intercept_, (n_pairs,)), f"intercept_ is not {n_pairs} finite numbers")
+
+
+def _check_coefficients(model: Any) -> None:
+    n_classes, total = len(model.classes_), len(model.support_)
+    counts, rows = model.n_support_, model.support_
+    require(_are_integers(counts, (n_classes,)), f"n_support_ is not {n_classes} integers")
+    require(counts.min() >= 0 and sum(map(int, counts)) == total, f"n_support_ does not add up to {total}")
+    shape = (max(n_classes - 1, 1), total)
+    require(_are_numbers(model.dual_coef_, shape), f"dual_coef_ is not a table {shape} of finite numbers")
+    require(model.dual_coef_.dtype == np.float64 == model.intercept_.dtype, "its coefficients are not in float64")
+    require(_are_integers(rows, (total,)), "support_ is not a list of integers")
+    require(len(model.shape_fit_) == 2 and all(map(_is_size, model.shape_fit_)), "shape_fit_ is not two sizes")
+    n_rows = model.shape_fit_[0]
+    require(
+        total == 0 or (rows.min() >= 0 and rows.max() < n_rows), f"support_ has rows beyond the {n_rows} of the fit"
+    )
+    require(_are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
+
+
+def _check_vectors(model: Any) -> None:
+    vectors, n_features = model.support_vectors_, model.n_features_in_
+    require(_is_size(n_features) and n_features >= 1, "n_features_in_ is not a positive integer below 2**31")
+    precomputed = model.kernel == "precomputed"
+    shape = (0, 0) if precomputed else (len(model.support_), n_features)
+    require(vectors.shape == shape, f"its support vectors have shape {vectors.shape}, not {shape}")
+    require(vectors.dtype in (np.float32, np.float64), f"its support vectors are of type {vectors.dtype}")
+    require(_is_finite(vectors.data if sp.issparse(vectors) else vectors), "its support vectors are not finite")
+    require(not precomputed or n_features == model.shape_fit_[0], "its kernel matrix is not as wide as it is high")
+    names = getattr(model, "feature_names_in_", None)
+    require(names is None or names.shape == (n_features,), f"feature_names_in_ does not have {n_features} entries")
+
+
+def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> None:
+    """``ValueError`` unless the three arrays are a CSR matrix of that shape."""
+    n_rows, n_columns = shape
+    require(_are_integers(indptr, (n_rows + 1,)), f"indptr is not {n_rows + 1} integers")
+    require(data.ndim == 1 and _are_integers(indices, data.shape), "indices and data differ in length")
+    require(indptr[0] == 0 and indptr[-1] == len(data), "indptr does not span the data")
+    require((np.diff(indptr.astype(np.int64)) >= 0).all(), "indptr decreases")
+    inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_columns)
+    require(inside, f"indices are not all within the {n_columns} columns")
+
+
+def check_width(n_columns: int, n_entries: int) -> None:
+    """``ValueError`` if vectors with that many columns would be out of proportion to the entries.
+
+    Rows are spread out over all columns when they are multiplied, so one huge index would cost gigabytes.
+    """
+    most = max(COLUMNS_ALLOWED, COLUMNS_PER_ENTRY * n_entries)
+    require(n_columns <= most, f"index {n_columns} is out of proportion to {n_entries} entries: number features anew")
+
+
+def check_text(texts: np.ndarray) -> None:
+    """``ValueError`` unless text of fixed width is Unicode: NumPy looks only when a value is taken out."""
+    codes = np.ascontiguousarray(texts).view(np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder))
+    require(not codes.size or codes.max() <= 0x10FFFF, "it has text that is not Unicode")
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**31
+
+
+def _are_integers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:
+    return values.dtype.kind in "iu" and shape in (None, values.shape)
+
+
+def _are_numbers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:
+    return values.dtype.kind == "f" and shape in (None, values.shape) and _is_finite(values)
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())

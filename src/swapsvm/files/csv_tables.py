@@ -1,0 +1,112 @@
+"""Tables as text: cells between commas, tabs or semicolons, with or without a line of names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+import numpy as np
+
+from ..datasets.svmlight import DAMAGED, Source, name_of, of_the_system, opened, unpacked
+from .checks import require
+from .table import PLACE, Request, Table
+
+DELIMITERS = ",\t;"
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def read_csv(source: Source, request: Request) -> Table:
+    """Read a table of numbers, one column of it labels of any kind.
+
+    The first line is one of names if a cell of it, the label's apart, is not a number. Of comma, tab and semicolon, the
+    first that occurs in that line separates.
+    """
+    try:
+        with text_of(source) as text:
+            return _read(text, request)
+    except (csv.Error, *DAMAGED) as error:
+        if of_the_system(error):
+            raise
+        raise ValueError(f"{name_of(source)}: {error}") from None
+
+
+@contextmanager
+def text_of(source: Source) -> Iterator[io.TextIOWrapper]:
+    """The uncompressed text."""
+    with opened(source) as file, unpacked(file) as content:
+        text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+def _read(text: io.TextIOWrapper, request: Request) -> Table:
+    first = text.readline()
+    delimiter = next((sign for sign in DELIMITERS if sign in first), ",")
+    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+    names = [name.strip() for name in next(reader, [])]
+    named, at = _heading(names, request)
+    width = len(names)
+    rows: Iterable[list[str]] = reader if named else chain([names], reader)
+    values, labels = array("d"), []
+    seen: dict[str, str] = {}
+    for row in filter(None, rows):
+        try:
+            require(len(row) == width, f"{len(row)} cells instead of {width}")
+            if at is not None:
+                cell = row.pop(at).strip()
+                require(cell, "the label is empty")
+                labels.append(seen.setdefault(cell, cell))  # one object for equal labels
+            values.extend(_numbers(row))
+        except ValueError as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from None
+    n_features = width - (at is not None)
+    require(n_features, "has no features: the only column is that of the labels")
+    X = np.array(values).reshape(-1, n_features)
+    return Table(X, None if at is None else labels_of(labels, seen))
+
+
+def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
+    """Whether the first line is one of names, and the place of the labels."""
+    require(any(first), "has no rows")
+    by_place = request.label is None or PLACE.fullmatch(request.label)
+    at = request.column(first, named=False) if by_place else 0
+    numbers = all(_is_number(cell) for place, cell in enumerate(first) if place != at)
+    named = not numbers or (not by_place and request.label in first)
+    return named, request.column(first, named)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(cells: list[str]) -> list[float]:
+    try:
+        numbers = list(map(float, cells))
+    except ValueError:
+        bad = next(cell for cell in cells if not _is_number(cell))
+        raise ValueError(f"{bad[:40]!r} is not a number") from None
+    if not math.isfinite(sum(numbers)):  # a sum of finite numbers may overflow
+        bad = next((cell for cell, number in zip(cells, numbers, strict=True) if not math.isfinite(number)), "")
+        require(not bad, f"{bad[:40]!r} is not a finite number")
+    return numbers
+
+
+def labels_of(texts: list[str], different: Iterable[str]) -> np.ndarray:
+    """Integers if all are, else numbers if all are, else text (objects: the longest does not cost for all)."""
+    if all(map(INTEGER.fullmatch, different)):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    if all(_is_number(text) and math.isfinite(float(text)) for text in different):
+        return np.array([float(text) for text in texts])
+    return np.array(texts, dtype=object)

@@ -1,0 +1,80 @@
+"""Rows and labels from a file, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..datasets import read_svmlight
+from ..datasets.svmlight import Source, name_of
+from .array_tables import read_npy, read_npz, read_parquet
+from .checks import check_width, require
+from .csv_tables import read_csv
+from .table import Request, Table, tidied
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".npy": "npy",
+}
+PACKED = (".gz", ".bz2")
+
+
+def read_table(source: Source, format: str | None = None, request: Request | None = None) -> Table:
+    """Read rows and labels.
+
+    Parameters
+    ----------
+    source : path or binary file
+        Text may be compressed by gzip or bzip2. Parquet, npz and npy need a path.
+    format : {"svmlight", "csv", "parquet", "npz", "npy"}, optional
+        By default what the ending of the name says, else svmlight.
+    request : Request, optional
+        Where the labels are, and whether there must be any.
+
+    Returns
+    -------
+    Table
+        ``X``, CSR for svmlight and memory-mapped for npy (SVC uses float32 and float64 in C order where they lie, and
+        copies anything else); ``y``, None if there are no labels. Labels that are whole numbers are integers.
+
+    Raises
+    ------
+    ValueError
+        If the file is malformed, with its name and, for text, the line.
+    """
+    name = format or format_of(source)
+    require(name in FORMATS, f"format {name!r} is unknown: use one of {list(FORMATS)}")
+    table = FORMATS[name](source, request or Request())
+    require(table.X.shape[0] > 0, f"{name_of(source)}: has no rows")
+    require(table.X.shape[1] > 0, f"{name_of(source)}: has no features")
+    return table
+
+
+def format_of(source: Any) -> str:
+    """The format that the ending of a name stands for."""
+    path = Path(name_of(source).lower())
+    ending = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
+    return ENDINGS.get(ending, "svmlight")
+
+
+def _read_svmlight(source: Source, request: Request) -> Table:
+    X, y = read_svmlight(source)
+    try:
+        check_width(X.shape[1], X.nnz)
+    except ValueError as error:
+        raise ValueError(f"{name_of(source)}: {error}") from None
+    return Table(X, tidied(y))
+
+
+FORMATS: dict[str, Callable[[Any, Request], Table]] = {
+    "svmlight": _read_svmlight,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "npz": read_npz,
+    "npy": read_npy,
+}

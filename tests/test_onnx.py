@@ -1,0 +1,123 @@
+"""ONNX graphs, judged by onnxruntime."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, load_iris
+
+from swapsvm import SVC
+from swapsvm.cli import main
+from swapsvm.commands.predict import widened
+from swapsvm.files import export_onnx, save
+from swapsvm.kernels import KERNELS
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="the judge")
+pytest.importorskip("onnx")
+
+X, y = load_iris(return_X_y=True)
+LABELS = {
+    "integers": np.array([-3, 5, 70_000_000_000]),
+    "small integers": np.array([0, 1, 2], np.uint8),
+    "floats": np.array([0.0, 1.0, 2.0]),
+    "text": np.array(["Zürich", "São Paulo", "東京"]),
+    "text as objects": np.array(["a", "bb", "ccc"], object),
+}
+
+
+def judged(path, rows):
+    """Labels and decision values of the runtime."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    wanted = np.float64 if session.get_inputs()[0].type == "tensor(double)" else np.float32
+    labels, decisions = session.run(["label", "decision"], {"X": rows.astype(wanted)})
+    return np.asarray(labels), decisions
+
+
+def assert_judged_alike(model, rows, path):
+    export_onnx(model, path)
+    labels, decisions = judged(path, rows)
+    expected = model.decision_function(rows)
+    assert decisions.shape == expected.shape
+    assert_allclose(decisions, expected, rtol=1e-4, atol=1e-4)
+    assert_array_equal(labels, model.predict(rows))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel(kernel, dtype, classes, tmp_path):
+    rows, labels = X[y < classes].astype(dtype), y[y < classes]
+    rows = rows @ rows.T if kernel == "precomputed" else rows
+    model = SVC(C=0.5, kernel=kernel, gamma=0.02, coef0=0.3, degree=2).fit(rows, labels)
+    assert_judged_alike(model, rows, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    single = dtype == np.float32 and kernel != "precomputed"
+    assert session.get_inputs()[0].type == ("tensor(float)" if single else "tensor(double)")
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels(labels, tmp_path):
+    model = SVC().fit(X, LABELS[labels][y])
+    assert_judged_alike(model, X, tmp_path / "model.onnx")
+
+
+def test_boolean_labels(tmp_path):
+    assert_judged_alike(SVC().fit(X, y == 1), X, tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_ten_classes_from_sparse_rows(shape, tmp_path):
+    rows, labels = load_digits(return_X_y=True)
+    model = SVC(C=4, decision_function_shape=shape).fit(sp.csr_matrix(rows[:600] / 16), labels[:600])
+    assert_judged_alike(model, rows[600:] / 16, tmp_path / "model.onnx")
+
+
+def test_data_far_from_the_origin(tmp_path):
+    assert_judged_alike(SVC(gamma=0.5).fit(X + 1e6, y), X + 1e6, tmp_path / "model.onnx")
+
+
+def test_a_class_without_rows(tmp_path):
+    model = SVC().fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
+    assert_judged_alike(model, X, tmp_path / "model.onnx")
+
+
+def test_any_number_of_rows(tmp_path):
+    model = SVC().fit(X, y)
+    export_onnx(model, tmp_path / "model.onnx")
+    for n in (0, 1, 7):
+        assert len(judged(tmp_path / "model.onnx", X[:n])[0]) == n
+
+
+def test_only_plain_operators(tmp_path):
+    """Not the operator for support vector machines, about which runtimes disagree."""
+    import onnx
+
+    export_onnx(SVC().fit(X, y), tmp_path / "model.onnx")
+    proto = onnx.load(tmp_path / "model.onnx")
+    assert {node.domain for node in proto.graph.node} == {""}
+    assert [opset.domain for opset in proto.opset_import] == [""]
+
+
+def test_too_large_models_are_refused_before_they_are_dense(tmp_path):
+    model = widened(SVC().fit(sp.csr_matrix(X), y), 10**9)
+    with pytest.raises(ValueError, match="ONNX files hold 2 GiB"):
+        export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_convert(tmp_path, capsys):
+    model = SVC().fit(X, y)
+    save(model, tmp_path / "model")
+    assert main(["convert", str(tmp_path / "model"), str(tmp_path / "model.onnx")]) == 0
+    assert_array_equal(judged(tmp_path / "model.onnx", X)[0], model.predict(X))
+
+
+def test_without_onnx_the_extra_is_named_before_the_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "swapsvm\[onnx\]"'):
+        export_onnx(SVC().fit(X, y), tmp_path / "model.onnx")
+    assert main(["train", "no-such-file", str(tmp_path / "model.onnx")]) == 2
+    assert capsys.readouterr().err == 'swapsvm: error: ONNX files need onnx: pip install "swapsvm[onnx]"\n'
