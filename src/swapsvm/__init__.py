@@ -9,11 +9,11 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC
+from .estimators import SVC, SVCCV
 from .gram import Gram
 from .solve import Result, maximize
 from .state import Sampling
 from .stopping import ConvergenceWarning
 
 __version__ = "0.1.0"
-__all__ = ["SVC", "ConvergenceWarning", "Gram", "Result", "Sampling", "__version__", "maximize"]
+__all__ = ["SVC", "SVCCV", "ConvergenceWarning", "Gram", "Result", "Sampling", "__version__", "maximize"]

@@ -184,6 +184,10 @@ class Run:
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else np.ones(len(variables))
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on from the weights that the state has."""
         self.iteration = 1
         self.trace.kinds["corrective"] += 1
         self._record()

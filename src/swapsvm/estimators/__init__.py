@@ -1,5 +1,6 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
+from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC"]
+__all__ = ["SVC", "SVCCV"]

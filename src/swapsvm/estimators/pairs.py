@@ -17,6 +17,7 @@ from ..kernels import Function
 from ..stopping import Progress, Seconds, Stop
 
 Pair = tuple[int, int]
+Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
@@ -59,6 +60,21 @@ def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int
     return min(threads, len(pairs)) if side_by_side else 1
 
 
+def side_by_side(tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancelled], Found]) -> list[Found]:
+    """What ``do`` makes of each task, so many at a time; an error in one of them, or Ctrl-C, ends them all."""
+    cancelled = Cancelled()
+    if workers == 1:
+        return [do(task, cancelled) for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(do, task, cancelled) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # of one task, or Ctrl-C: the others need not go on
+            cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
 def fit_pairs(
     gram: Gram, pairs: Sequence[Pair], workers: int, fit: Callable[[Gram, Pair, Cancelled], Found]
 ) -> tuple[dict[Pair, Found], dict[str, int]]:
@@ -67,29 +83,19 @@ def fit_pairs(
     Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large pairs come
     first, so that no thread is left with one at the end.
     """
-    cancelled = Cancelled()
-    if workers == 1:
-        return {pair: fit(gram, pair, cancelled) for pair in pairs}, gram.cache_counts
-    grams = [gram.share(workers) for _ in range(workers)]
+    grams = [gram] if workers == 1 else [gram.share(workers) for _ in range(workers)]
     free: SimpleQueue[Gram] = SimpleQueue()
     for each in grams:
         free.put(each)
 
-    def task(pair: Pair) -> Found:
+    def task(pair: Pair, cancelled: Cancelled) -> Found:
         mine = free.get()
         try:
             return fit(mine, pair, cancelled)
         finally:
             free.put(mine)
 
-    by_size = sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
-    with ThreadPoolExecutor(workers) as pool:
-        futures = {pair: pool.submit(task, pair) for pair in by_size}
-        try:
-            found = {pair: futures[pair].result() for pair in pairs}
-        except BaseException:  # of one pair, or Ctrl-C: the others need not go on
-            cancelled.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    ordered = pairs if workers == 1 else sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
+    found = dict(zip(ordered, side_by_side(ordered, workers, task), strict=True))
     counts = sum((Counter(each.cache_counts) for each in grams), Counter())
-    return found, {name: counts[name] for name in gram.cache_counts}
+    return {pair: found[pair] for pair in pairs}, {name: counts[name] for name in gram.cache_counts}

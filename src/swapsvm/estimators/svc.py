@@ -205,7 +205,8 @@ class SVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
         gram, started = self._warm(kernel, X, groups)
         results, expansions = self._fit_pairs(gram, groups, present, weights, started)
-        self._set_attributes(X, kernel, groups, results, expansions)
+        self._set_model(X, kernel, groups, expansions)
+        self._set_certificate(results)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._present = present
@@ -288,14 +289,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             return X.dtype
         return np.float32
 
-    def _set_attributes(
-        self,
-        X: Any,
-        kernel: Kernel,
-        groups: list[np.ndarray],
-        results: dict[Pair, Result],
-        expansions: dict[Pair, Expansion],
-    ) -> None:
+    def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
         used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
         by_class = [np.intersect1d(rows, used) for rows in groups]
@@ -319,7 +313,6 @@ class SVC(ClassifierMixin, BaseEstimator):
         self._fitted_kernel = kernel
         if "gamma" in kernel.parameter_names():
             self.gamma_ = kernel.gamma  # type: ignore[attr-defined]
-        self._set_certificate(results)
 
     def _set_certificate(self, results: dict[Pair, Result]) -> None:
         ordered = list(results.values())
