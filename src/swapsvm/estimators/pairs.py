@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from ..stopping import Progress, Seconds, Stop
 Pair = tuple[int, int]
 Task = TypeVar("Task")
 Found = TypeVar("Found")
+HEARING = 0.1  # seconds between two looks for Ctrl-C
 
 
 class Cancelled(threading.Event):
@@ -65,14 +66,32 @@ def side_by_side(tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancel
     cancelled = Cancelled()
     if workers == 1:
         return [do(task, cancelled) for task in tasks]
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(do, task, cancelled) for task in tasks]
+
+    def attempt(task: Task) -> Found:
         try:
-            return [future.result() for future in futures]
+            return do(task, cancelled)
+        except BaseException:
+            cancelled.set()
+            raise
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(attempt, task) for task in tasks]
+        try:
+            return [_awaited(future) for future in futures]
         except BaseException:  # of one task, or Ctrl-C: the others need not go on
             cancelled.set()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _awaited(future: Future[Found]) -> Found:
+    """Its result. A wait without limit may hear of Ctrl-C only when it is over."""
+    while True:
+        try:
+            return future.result(HEARING)
+        except TimeoutError:
+            if future.done():  # the error is its own
+                return future.result()
 
 
 def fit_pairs(
