@@ -155,7 +155,7 @@ def test_grids_by_their_sizes_and_rules():
     search = SVCCV(3, 2, cv=3).fit(X, y)
     scale = SVC().fit(X, y).gamma_
     np.testing.assert_allclose(search.gammas_, [scale / 4, scale])
-    assert sorted({params["C"] for params in search.cv_results_["params"]}) == [1 / 16, 1 / 4, 1]
+    assert sorted({params["C"] for params in search.cv_results_["params"]}) == [1 / 8, 1 / 4, 1 / 2]
     named = SVCCV([1.0], ["scale", "auto"], cv=3).fit(X, y)
     np.testing.assert_allclose(named.gammas_, [scale, 1 / 4])
     assert named.best_params_["gamma"] in ("scale", "auto")

@@ -24,7 +24,6 @@ from ..solvers import make_solver
 from ..state import KernelState, State
 from ..stopping import Gap, Seconds, Stop
 from .pairs import Cancelled, Pair, side_by_side
-from .svc import SMALL
 
 START = 20  # random rows on which the first fit of a path begins
 
@@ -198,7 +197,7 @@ class Paths:
                 return
             began = time.perf_counter()
             run = self._begun(state, problem, self.stop | clock.share(problem.size) | cancelled)
-            result, state = run.finish(exact_below=SMALL), run.state
+            result, state = run.finish(), run.state
             expansion = problem.model(result.weights, result.value)
             seconds = time.perf_counter() - began
             clock.spend(seconds)

@@ -28,8 +28,8 @@ from .scores import RULES, Fit, draw_scores, results_of
 from .svc import SVC
 
 SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "class_weight", "decision_function_shape", "cache_size")
-FIRST_C = 2.0**-4  # of a grid that is given by its size; each next value is RATIO times the last
-RATIO = 4.0
+FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
+STEP_OF_GAMMA = 4.0
 
 Place = tuple[int, int]  # of a candidate: its kernel, its C
 
@@ -44,7 +44,7 @@ class SVCCV(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     Cs : int or array, default=10
-        Values of C; a number stands for so many powers of 4 from 1/16 on.
+        Values of C; a number stands for so many powers of 2 from 1/8 on.
     gammas : int or array, default=5
         Values of gamma, numbers or rules as in ``SVC``; a number stands for so many powers of 4 times ``"scale"``,
         around 1. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
@@ -196,7 +196,7 @@ class SVCCV(ClassifierMixin, BaseEstimator):
         return SVC(**{name: getattr(self, name) for name in SHARED}, random_state=self.random_state, **parameters)
 
     def _grid(self) -> list[Any]:
-        return list(self.Cs) if np.ndim(self.Cs) else [FIRST_C * RATIO**k for k in range(self.Cs)]
+        return list(self.Cs) if np.ndim(self.Cs) else [FIRST_C * STEP_OF_C**k for k in range(self.Cs)]
 
     def _kernels(self, X: Any, labels: np.ndarray, sample_weight: np.ndarray) -> tuple[list[Any], list[Kernel]]:
         """The values of gamma and their kernels; of a kernel without gamma just itself."""
@@ -207,7 +207,7 @@ class SVCCV(ClassifierMixin, BaseEstimator):
             return [], [plain]
         middle = plain.gamma  # type: ignore[attr-defined]
         some = self.gammas
-        gammas = list(some) if np.ndim(some) else [middle * RATIO ** (k - some // 2) for k in range(some)]
+        gammas = list(some) if np.ndim(some) else [middle * STEP_OF_GAMMA ** (k - some // 2) for k in range(some)]
         kernels = [self._model(gamma=gamma)._kernel(X, weights) for gamma in gammas]
         self.gammas_ = np.array([kernel.gamma for kernel in kernels])  # type: ignore[attr-defined]
         return gammas, kernels
