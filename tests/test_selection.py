@@ -31,7 +31,7 @@ def sparse_set():
 
 
 def few_digits(rows=400):
-    X, y = load_digits(return_X_y=True)
+    X, y = load_digits(n_class=6, return_X_y=True)
     return X[:rows] / 16, y[:rows]
 
 
@@ -261,12 +261,12 @@ def test_folds_share_kernel_values_where_memory_pays(monkeypatch):
         grams.append(self)
 
     monkeypatch.setattr(Gram, "__init__", counted)
-    SVCCV([1.0, 4.0], [0.005], cv=5, refit=False, n_jobs=1).fit(X, y)
+    SVCCV([1.0, 4.0, 16.0, 64.0], [0.005], cv=5, refit=False, n_jobs=1).fit(X, y)
     assert len(grams) == 1 + 3  # the one that says whether memory pays, and one for each pair of classes
     shared = sum(gram.evaluations for gram in grams)
     grams.clear()
     for train, _ in StratifiedKFold(5).split(X, y):
-        for C in (1.0, 4.0):
+        for C in (1.0, 4.0, 16.0, 64.0):
             SVC(C=C, gamma=0.005, n_jobs=1).fit(X[train], y[train])
     assert shared < 0.5 * sum(gram.evaluations for gram in grams)
 
