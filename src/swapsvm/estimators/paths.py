@@ -25,6 +25,7 @@ from ..state import KernelState, State
 from ..stopping import Gap, Seconds, Stop
 from .pairs import Cancelled, Pair, side_by_side
 
+WHOLE = 0.5  # of the budget may go to a matrix of all kernel values of a pair, in double: certificates read it too
 START = 20  # random rows on which the first fit of a path begins
 
 
@@ -89,8 +90,12 @@ class PairGram:
         if not isinstance(kernel, Precomputed):  # groups lie one behind the other: a range is read faster than a list
             self.rows = np.concatenate(groups)
             X, groups = X[self.rows], np.split(np.arange(len(self.rows)), np.cumsum([len(g) for g in groups])[:-1])
-        options = {"cache_size": paths.megabytes, "n_threads": threads, "dtype": paths.dtype, "checked": False}
-        self.gram = Gram(kernel, X, groups=groups, **options)
+        options: dict[str, Any] = {"cache_size": paths.megabytes, "n_threads": threads, "dtype": paths.dtype}
+        if len(task.folds) > 1 and 8 * len(self.rows) ** 2 <= WHOLE * paths.megabytes * 2**20:
+            X = Gram(kernel, X, **{**options, "dtype": np.float64}).block(*2 * [np.arange(len(self.rows))])
+            options |= {"dtype": np.float64, "cache_size": (1 - WHOLE) * paths.megabytes}
+            kernel = Precomputed()
+        self.gram = Gram(kernel, X, groups=groups, checked=False, **options)
 
     def problem(self, fold: int, sides: Pair, C: float, weights: np.ndarray) -> L2SVC:
         """The first class of ``sides`` (y = +1) against the second, on the rows of the k-th fold of the task."""

@@ -94,7 +94,7 @@ def draw_scores(ax: Any, Cs: np.ndarray, gammas: np.ndarray, scores: np.ndarray,
     ax.plot(*chosen, "o", ms=12, mfc="none", mec="white", mew=4)
     ax.plot(*chosen, "o", ms=12, mfc="none", mec="black", mew=1.5, label="chosen")
     ax.set(xlabel="C", ylabel="gamma")
-    ax.legend(loc="upper right")
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)  # above the map, which it would hide
     return ax
 
 

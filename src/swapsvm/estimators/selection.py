@@ -234,7 +234,8 @@ class SVCCV(ClassifierMixin, BaseEstimator):
     def _paths(self, X: Any, labels: np.ndarray, folds: list[Fold], kernels: list[Kernel]) -> Paths:
         types = [self._model()._value_type(kernel, X) for kernel in kernels]
         dtype = np.result_type(*types)  # one for all: single precision only where every kernel stays in its range
-        automatic = automatic_cache_bytes(X.shape[0], dtype.itemsize, os.cpu_count() or 1) / 2**20
+        both = 16  # bytes: a value in the matrix of a pair, and once more in the working set
+        automatic = automatic_cache_bytes(X.shape[0], both, os.cpu_count() or 1) / 2**20
         return Paths(
             X,
             rows=[np.flatnonzero(labels == c) for c in range(len(self.classes_))],
