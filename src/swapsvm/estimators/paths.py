@@ -97,13 +97,13 @@ class PairGram:
             kernel = Precomputed()
         self.gram = Gram(kernel, X, groups=groups, checked=False, **options)
 
-    def problem(self, fold: int, sides: Pair, C: float, weights: np.ndarray) -> L2SVC:
-        """The first class of ``sides`` (y = +1) against the second, on the rows of the k-th fold of the task."""
+    def problem(self, fold: int, sides: Pair, weights: np.ndarray) -> L2SVC:
+        """The first class of ``sides`` (y = +1) against the second at C = 1, in the k-th fold of the task."""
         positive, negative = (
             [g for g, (c, _, trained) in enumerate(self._pieces) if c == side and trained[fold]] for side in sides
         )
         own = weights[self.rows]
-        return L2SVC.of(self.gram, positive, negative, C, own if (own[own > 0] != 1).any() else None)
+        return L2SVC.of(self.gram, positive, negative, 1.0, own if (own[own > 0] != 1).any() else None)
 
 
 def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -190,17 +190,17 @@ class Paths:
         pair_gram = PairGram(self, task, threads)
         sides = task.pair if len(self.rows) > 2 else task.pair[::-1]  # as scikit-learn: classes_[1] is positive
         for k, fold in enumerate(task.folds):
-            weights = self.folds[fold].weights
-            problems = [pair_gram.problem(k, sides, C, weights) for C in self.Cs]
-            path = self._path(problems, clocks[task.kernel, fold], cancelled)
+            problem = pair_gram.problem(k, sides, self.folds[fold].weights)
+            path = self._path(problem, clocks[task.kernel, fold], cancelled)
             yield [replace(point, expansion=_of_rows(point.expansion, pair_gram.rows)) for point in path]
 
-    def _path(self, problems: list[L2SVC], clocks: list[FitTime], cancelled: Cancelled) -> Iterable[Point]:
+    def _path(self, at_one: L2SVC, clocks: list[FitTime], cancelled: Cancelled) -> Iterable[Point]:
         state = None
-        for problem, clock in zip(problems, clocks, strict=True):
+        for C, clock in zip(self.Cs, clocks, strict=True):
             if cancelled.is_set():
                 return
             began = time.perf_counter()
+            problem = replace(at_one, ridge=at_one.ridge / C)
             run = self._begun(state, problem, self.stop | clock.share(problem.size) | cancelled)
             result, state = run.finish(), run.state
             expansion = problem.model(result.weights, result.value)
