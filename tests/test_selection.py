@@ -251,24 +251,45 @@ def test_a_problem_of_several_groups_is_that_of_their_union():
     assert one.gap == pytest.approx(two.gap, rel=1e-13)
 
 
-@pytest.mark.parametrize(("cache_size", "part"), [(None, 0.1), (0.6, 0.7)], ids=["whole matrices", "lines"])
-def test_folds_share_kernel_values_where_memory_pays(monkeypatch, cache_size, part):
-    X, y = wide()
-    grams = []
-    original = Gram.__init__
+@pytest.fixture
+def grams(monkeypatch):
+    """Every Gram that is made."""
+    made, original = [], Gram.__init__
 
     def counted(self, *arguments, **options):
         original(self, *arguments, **options)
-        grams.append(self)
+        made.append(self)
 
     monkeypatch.setattr(Gram, "__init__", counted)
+    return made
+
+
+def computed(grams):
+    """Kernel values, but for those read from a matrix."""
+    return sum(gram.evaluations for gram in grams if isinstance(gram.kernel, Rbf))
+
+
+@pytest.mark.parametrize(("cache_size", "part"), [(None, 0.1), (0.6, 0.7)], ids=["whole matrices", "lines"])
+def test_folds_share_kernel_values_where_memory_pays(grams, cache_size, part):
+    X, y = wide()
     SVCCV([1.0, 4.0, 16.0], [0.005], cv=5, refit=False, n_jobs=1, cache_size=cache_size).fit(X, y)
-    shared = sum(gram.evaluations for gram in grams if isinstance(gram.kernel, Rbf))
+    shared = computed(grams)
     grams.clear()
     for train, _ in StratifiedKFold(5).split(X, y):
         for C in (1.0, 4.0, 16.0):
             SVC(C=C, gamma=0.005, n_jobs=1).fit(X[train], y[train])
-    assert shared < part * sum(gram.evaluations for gram in grams)
+    assert shared < part * computed(grams)
+
+
+def test_a_path_computes_fewer_kernel_values_than_fits_from_nothing(grams):
+    X, y = make_classification(1500, 20, flip_y=0.2, random_state=0)
+    Cs, train = [0.5, 1.0, 2.0, 4.0, 8.0], np.arange(1400)
+    SVCCV(Cs, [0.05], cv=[(train, np.arange(1400, 1500))], refit=False, n_jobs=1).fit(X, y)
+    path = computed(grams)
+    grams.clear()
+    for C in Cs:
+        SVC(C=C, gamma=0.05, n_jobs=1).fit(X[train], y[train])
+    assert path < 0.75 * computed(grams)
 
 
 def test_pieces_are_rows_of_the_same_folds():

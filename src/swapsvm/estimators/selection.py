@@ -25,7 +25,7 @@ from ..stopping import ConvergenceWarning, Gap
 from .pairs import Cancelled, Pair, side_by_side
 from .paths import Fold, Paths, Point
 from .scores import RULES, Fit, draw_scores, results_of
-from .svc import SVC
+from .svc import SVC, forget_fit
 
 SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "class_weight", "decision_function_shape", "cache_size")
 FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
@@ -153,13 +153,8 @@ class SVCCV(ClassifierMixin, BaseEstimator):
         try:
             return self._fit(X, y, sample_weight, groups)
         except BaseException:
-            self._forget()
+            forget_fit(self)
             raise
-
-    def _forget(self) -> None:
-        """Leave no half of a search behind an error or an interrupt."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
-            delattr(self, name)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         self._check_parameters()

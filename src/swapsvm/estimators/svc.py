@@ -182,13 +182,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         try:
             return self._fit(X, y, sample_weight)
         except BaseException:
-            self._forget()
+            forget_fit(self)
             raise
-
-    def _forget(self) -> None:
-        """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
-            delattr(self, name)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
@@ -397,6 +392,12 @@ class SVC(ClassifierMixin, BaseEstimator):
         if self.kernel != "linear":
             raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
         return linear_coefficients(self)
+
+
+def forget_fit(estimator: BaseEstimator) -> None:
+    """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
+        delattr(estimator, name)
 
 
 def _fits_single(kernel: Kernel, X: Any) -> bool:
