@@ -264,17 +264,21 @@ std::vector<Segment> checked_segments(const Gram<V>& gram, const SegmentList& li
   return segments;
 }
 
+std::vector<double> checked_ridge(const Vector<double>& ridge, size_t size) {
+  if (ridge.shape(0) != 1 && ridge.shape(0) != size)
+    throw std::invalid_argument("ridge: one number, or one per variable");
+  return to_vector(ridge);
+}
+
 template <class V>
 Terms checked_terms(const Gram<V>& gram, const SegmentList& list, const Vector<double>& ridge,
                     const Vector<double>& half_linear, double bias) {
   size_t size = 0;
   for (const auto& [group, sign] : list) size += size_t(gram.group(group).count);
   if (size == 0) throw std::invalid_argument("a problem without variables");
-  if (ridge.shape(0) != 1 && ridge.shape(0) != size)
-    throw std::invalid_argument("ridge: one number, or one per variable");
   if (half_linear.shape(0) != 0 && half_linear.shape(0) != size)
     throw std::invalid_argument("linear: none, or one number per variable");
-  return {to_vector(ridge), to_vector(half_linear), bias};
+  return {checked_ridge(ridge, size), to_vector(half_linear), bias};
 }
 
 template <class V>
@@ -414,6 +418,12 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
           nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
+      .def("set_ridge",
+           [](FullState<V>& s, const Vector<double>& ridge) {
+             auto checked = checked_ridge(ridge, size_t(s.size()));
+             if (s.support_size() == 0) throw std::invalid_argument("a state without weights has no other ridge");
+             exclusively<V>(s, [&](State<V>&) { s.set_ridge(std::move(checked)); });
+           })
       .def("refresh", [](FullState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.refresh(); }); })
       .def("extreme", [](FullState<V>& s, int64_t size) { return to_numpy(s.extreme(size)); })
       .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })

@@ -27,6 +27,16 @@ class FullState final : public State<V> {
     Base::set_weights(variables, values);
   }
 
+  // Another ridge at the same weights. h follows without a kernel value, and the working set keeps those that it has: a
+  // path along C pays for newcomers only.
+  void set_ridge(std::vector<double> ridge) {
+    terms_.ridge.swap(ridge);
+    for (const Index v : active_) h_[v] += (this->ridge(v) - ridge[ridge.size() == 1 ? 0 : size_t(v)]) * weights_[v];
+    this->set_value();
+    this->forget_progress();
+    scan_all();
+  }
+
   void correct(const Correction& correction, bool fused) override {
     fresh_ = false;  // until the sums are there
     const auto changes = this->change_weights(correction);

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import certificate, datasets, report, run, suites, summary, targets, tune
+from benchmarks import certificate, datasets, report, run, selection, suites, summary, targets, tune
 from benchmarks.objective import Task
 from benchmarks.solvers import COMPETITORS, PEERS
 from sklearn.datasets import load_iris
@@ -240,3 +240,18 @@ def test_lines_are_appended_whole(tmp_path):
     for number in range(3):
         records.append(path, {"number": number})
     assert records.read(path) == [{"number": 0}, {"number": 1}, {"number": 2}]
+
+
+def test_a_search_is_measured_in_its_own_process(tmp_path):
+    output = tmp_path / "selection.jsonl"
+    words = ["--data", TINY, "--Cs", "2", "--gammas", "1", "--threads", "1", "--output", str(output)]
+    selection.main([*words, "--searches", "SVCCV", "scikit-learn"])
+    found = records.read(output)
+    assert [(r["search"], r["status"], r["cut"], len(r["mean_scores"])) for r in found] == [
+        ("SVCCV", "ok", True, 2),
+        ("scikit-learn", "ok", True, 2),
+    ]
+    assert all(r["best_score"] > 0.6 and 0 < r["seconds"] < 60 for r in found)
+    assert found[0]["grid"] == found[1]["grid"]
+    selection.main([*words, "--searches", "SVCCV", "--limit", "0.001"])
+    assert records.read(output)[-1]["status"] == "timeout"

@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, FitProgress
+from .estimators import SVC, SVCCV, FitProgress
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -19,6 +19,7 @@ from .stopping import ConvergenceWarning
 __version__ = "0.1.0"
 __all__ = [
     "SVC",
+    "SVCCV",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",

@@ -46,14 +46,14 @@ def _as_float(values: Any) -> np.ndarray:
     return floats
 
 
-def automatic_cache_bytes(rows: int, itemsize: int) -> int:
-    """All values if they fit into a quarter of the memory and into 1 GiB, else that much."""
+def automatic_cache_bytes(rows: int, itemsize: int, count: int = 1) -> int:
+    """All values if they fit into a quarter of the memory, divided among ``count`` Grams, and into 1 GiB; else that."""
     try:  # all memory, not what is free: a result may not depend on what else the machine does
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         memory = 4 * LARGEST_AUTOMATIC_CACHE
     everything = rows * (rows * itemsize + 256)
-    return int(min(everything, memory // 4, LARGEST_AUTOMATIC_CACHE))
+    return int(min(everything, memory // 4 // count, LARGEST_AUTOMATIC_CACHE))
 
 
 class Gram:

@@ -193,6 +193,14 @@ class Run:
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else np.ones(len(variables))
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self._started()
+
+    def resume(self) -> None:
+        """Go on from the weights that the state has, the solution of a problem close by."""
+        self.solver.resume(self.state)
+        self._started()
+
+    def _started(self) -> None:
         self.iteration = 1
         self.trace.kinds["corrective"] += 1
         self._record()

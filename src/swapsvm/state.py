@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -491,6 +491,11 @@ class KernelState(State):
 
     def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
         self.core.set_weights(np.asarray(variables, np.int32), np.asarray(weights, np.float64))
+
+    def set_ridge(self, ridge: Any) -> None:
+        """Another ridge at the same weights, which stay feasible; no kernel value is computed."""
+        self.problem = replace(self.problem, ridge=ridge)
+        self.core.set_ridge(np.atleast_1d(np.asarray(ridge, dtype=np.float64)))
 
     def certify(self) -> None:
         self.core.certify()

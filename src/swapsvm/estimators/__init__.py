@@ -1,6 +1,7 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
 from .observing import FitProgress
+from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "FitProgress"]

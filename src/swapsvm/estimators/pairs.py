@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -17,7 +17,9 @@ from ..kernels import Function
 from ..stopping import Progress, Seconds, Stop
 
 Pair = tuple[int, int]
+Task = TypeVar("Task")
 Found = TypeVar("Found")
+HEARING = 0.1  # seconds between two looks for Ctrl-C
 
 
 class Cancelled(threading.Event):
@@ -62,6 +64,39 @@ def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int
     return min(threads, len(pairs)) if side_by_side else 1
 
 
+def side_by_side(tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancelled], Found]) -> list[Found]:
+    """What ``do`` makes of each task, so many at a time; an error in one of them, or Ctrl-C, ends them all."""
+    cancelled = Cancelled()
+    if workers == 1:
+        return [do(task, cancelled) for task in tasks]
+
+    def attempt(task: Task) -> Found:
+        try:
+            return do(task, cancelled)
+        except BaseException:
+            cancelled.set()
+            raise
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(attempt, task) for task in tasks]
+        try:
+            return [_awaited(future) for future in futures]
+        except BaseException:  # of one task, or Ctrl-C: the others need not go on
+            cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _awaited(future: Future[Found]) -> Found:
+    """Its result. A wait without limit may hear of Ctrl-C only when it is over."""
+    while True:
+        try:
+            return future.result(HEARING)
+        except TimeoutError:
+            if future.done():  # the error is its own
+                return future.result()
+
+
 def fit_pairs(
     gram: Gram, pairs: Sequence[Pair], workers: int, fit: Callable[[Gram, Pair, Cancelled], Found]
 ) -> tuple[dict[Pair, Found], dict[str, int]]:
@@ -70,29 +105,19 @@ def fit_pairs(
     Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large pairs come
     first, so that no thread is left with one at the end.
     """
-    cancelled = Cancelled()
-    if workers == 1:
-        return {pair: fit(gram, pair, cancelled) for pair in pairs}, gram.cache_counts
-    grams = [gram.share(workers) for _ in range(workers)]
+    grams = [gram] if workers == 1 else [gram.share(workers) for _ in range(workers)]
     free: SimpleQueue[Gram] = SimpleQueue()
     for each in grams:
         free.put(each)
 
-    def task(pair: Pair) -> Found:
+    def task(pair: Pair, cancelled: Cancelled) -> Found:
         mine = free.get()
         try:
             return fit(mine, pair, cancelled)
         finally:
             free.put(mine)
 
-    by_size = sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
-    with ThreadPoolExecutor(workers) as pool:
-        futures = {pair: pool.submit(task, pair) for pair in by_size}
-        try:
-            found = {pair: futures[pair].result() for pair in pairs}
-        except BaseException:  # of one pair, or Ctrl-C: the others need not go on
-            cancelled.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    ordered = pairs if workers == 1 else sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
+    found = dict(zip(ordered, side_by_side(ordered, workers, task), strict=True))
     counts = sum((Counter(each.cache_counts) for each in grams), Counter())
-    return found, {name: counts[name] for name in gram.cache_counts}
+    return {pair: found[pair] for pair in pairs}, {name: counts[name] for name in gram.cache_counts}

@@ -204,13 +204,8 @@ class SVC(ClassifierMixin, BaseEstimator):
         try:
             return self._fit(X, y, sample_weight)
         except BaseException:
-            self._forget()
+            forget_fit(self)
             raise
-
-    def _forget(self) -> None:
-        """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
-            delattr(self, name)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
@@ -227,7 +222,8 @@ class SVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
         gram, started = self._warm(kernel, X, groups)
         results, expansions = self._fit_pairs(gram, groups, present, weights, started, classes)
-        self._set_attributes(X, kernel, groups, results, expansions)
+        self._set_model(X, kernel, groups, expansions)
+        self._set_certificate(results)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._present = present
@@ -319,14 +315,7 @@ class SVC(ClassifierMixin, BaseEstimator):
             return X.dtype
         return np.float32
 
-    def _set_attributes(
-        self,
-        X: Any,
-        kernel: Kernel,
-        groups: list[np.ndarray],
-        results: dict[Pair, Result],
-        expansions: dict[Pair, Expansion],
-    ) -> None:
+    def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
         used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
         by_class = [np.intersect1d(rows, used) for rows in groups]
@@ -350,7 +339,6 @@ class SVC(ClassifierMixin, BaseEstimator):
         self._fitted_kernel = kernel
         if "gamma" in kernel.parameter_names():
             self.gamma_ = kernel.gamma  # type: ignore[attr-defined]
-        self._set_certificate(results)
 
     def _set_certificate(self, results: dict[Pair, Result]) -> None:
         ordered = list(results.values())
@@ -435,6 +423,12 @@ class SVC(ClassifierMixin, BaseEstimator):
         if self.kernel != "linear":
             raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
         return linear_coefficients(self)
+
+
+def forget_fit(estimator: BaseEstimator) -> None:
+    """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
+        delattr(estimator, name)
 
 
 def _fits_single(kernel: Kernel, X: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from ..gram import Gram
 from .quadratic import Quadratic
+
+Groups = int | Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -22,19 +25,20 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class L2SVC(Quadratic):
-    """The two-class problem of two groups of a Gram."""
+    """The two-class problem of some groups of a Gram."""
 
     @classmethod
-    def of(cls, gram: Gram, positive: int, negative: int, C: float, weights: np.ndarray | None = None) -> L2SVC:
-        """Group ``positive`` (y = +1) against group ``negative`` (y = -1).
+    def of(cls, gram: Gram, positive: Groups, negative: Groups, C: float, weights: np.ndarray | None = None) -> L2SVC:
+        """One or several groups ``positive`` (y = +1) against one or several ``negative`` (y = -1).
 
         ``weights`` holds one number per row of the data: a row of weight w counts as w rows, exactly, because w equal
         variables with ridge 1/C merge into one with ridge 1/(C w).
         """
+        segments = [(int(g), sign) for side, sign in ((positive, 1.0), (negative, -1.0)) for g in np.atleast_1d(side)]
         ridge: Any = 1.0 / C
         if weights is not None:
-            ridge = 1.0 / (C * weights[np.concatenate([gram.groups[positive], gram.groups[negative]])])
-        return cls(gram, ((positive, 1.0), (negative, -1.0)), ridge=ridge, bias=1.0)
+            ridge = 1.0 / (C * weights[np.concatenate([gram.groups[g] for g, _ in segments])])
+        return cls(gram, segments, ridge=ridge, bias=1.0)
 
     def model(self, weights: np.ndarray, value: float) -> Expansion:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""

@@ -20,6 +20,9 @@ class Solver(ABC):
     def check(self, state: State) -> None:  # noqa: B027 - most solvers take every problem
         """Refuse, with the reason, a problem that the solver is not made for."""
 
+    def resume(self, state: State) -> None:  # noqa: B027 - most solvers keep nothing
+        """A run goes on from the solution of a problem close by."""
+
     @abstractmethod
     def choose(self, state: State) -> Move | Correction:
         """The next move."""

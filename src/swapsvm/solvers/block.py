@@ -41,6 +41,9 @@ class Block(Solver):
         if isinstance(state, KernelState) and state.sampling is not None:
             raise ValueError("solver='block' looks at every row in each sweep: use sampling=None, or another solver")
 
+    def resume(self, state: State) -> None:
+        self._sampled = state.size  # the support is a better sample than a random one, whatever the gap
+
     def choose(self, state: State) -> Correction:
         variables = self.working_set(state)
         if not isinstance(state, KernelState):

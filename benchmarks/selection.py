@@ -1,0 +1,196 @@
+"""Model selection: one ``SVCCV`` against ``GridSearchCV`` of the peers, same grid, same folds, same cores.
+
+``python -m benchmarks.selection --output results/selection.jsonl --data usps --Cs 4 --gammas 2 --rows 3000``
+
+The whole grid is 10 values of C (1/4, 1/2, ..., 128) x 5 of gamma (1/16, 1/4, 1, 4, 16 times "scale") x 5 stratified
+folds, and a model of all rows at the end. A peer may need hours for it: ``--Cs``, ``--gammas`` and ``--rows`` cut it
+for all alike, and records say what was cut. Each competitor has a process of its own; who outlasts the limit is
+recorded as such. scikit-learn's SVC has one thread, so its grid runs on as many processes as there are cores; intelex
+does it both ways, threads inside of each fit or fits side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from swapsvm.study import records
+
+from . import datasets
+from .micro.columns import surroundings
+from .objective import usable_cores
+from .run import ROOT, THREAD_VARIABLES, last_line, status_of, versions
+from .worker import limit_cores, limit_memory
+
+DATA = ("letter", "a7a", "w5a", "usps")
+WHOLE = {"Cs": 10, "gammas": 5}
+FOLDS = 5
+
+
+def ours(grid: dict[str, list[float]], threads: int) -> Any:
+    from swapsvm import SVCCV
+
+    return SVCCV(grid["C"], grid["gamma"], cv=FOLDS, n_jobs=threads)
+
+
+def intelex(grid: dict[str, list[float]], threads: int) -> Any:
+    return _intelex(grid, inside=threads, jobs=1)
+
+
+def intelex_side_by_side(grid: dict[str, list[float]], threads: int) -> Any:
+    return _intelex(grid, inside=1, jobs=threads)
+
+
+def _intelex(grid: dict[str, list[float]], inside: int, jobs: int) -> Any:
+    from daal4py import daalinit
+    from sklearn.model_selection import GridSearchCV
+    from sklearnex.svm import SVC
+
+    daalinit(inside)
+    return GridSearchCV(SVC(), grid, cv=FOLDS, n_jobs=jobs)
+
+
+def scikit_learn(grid: dict[str, list[float]], threads: int) -> Any:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import SVC
+
+    return GridSearchCV(SVC(), grid, cv=FOLDS, n_jobs=threads)
+
+
+SEARCHES: dict[str, Callable[[dict[str, list[float]], int], Any]] = {
+    "SVCCV": ours,
+    "intelex": intelex,
+    "intelex side by side": intelex_side_by_side,
+    "scikit-learn": scikit_learn,
+}
+
+
+# ---- in the process of a competitor -----------------------------------------------------------------------------
+
+
+def measure(task: dict[str, Any], X: Any, y: np.ndarray) -> dict[str, Any]:
+    """The whole search on the clock, after one of a few rows that loads and compiles what there is to load."""
+    make = SEARCHES[task["search"]]
+    few = np.concatenate([np.flatnonzero(y == c)[: 2 * FOLDS] for c in np.unique(y)])
+    make({name: values[:1] for name, values in task["grid"].items()}, task["threads"]).fit(X[few], y[few])
+    search = make(task["grid"], task["threads"])
+    signal.setitimer(signal.ITIMER_REAL, task["limit"])
+    began, began_cpu = time.perf_counter(), os.times()
+    search.fit(X, y)
+    seconds, ended_cpu = time.perf_counter() - began, os.times()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return {
+        "seconds": seconds,
+        "cpu_seconds": sum(ended_cpu[:4]) - sum(began_cpu[:4]),  # with those of joblib's processes, if they have ended
+        "best_score": search.best_score_,
+        "best_params": search.best_params_,
+        "mean_scores": list(search.cv_results_["mean_test_score"]),
+    }
+
+
+def worker(task_path: str, data_path: str, result_path: str) -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever library it is in
+    warnings.simplefilter("ignore")
+    limit_memory()
+    task = json.loads(Path(task_path).read_text())
+    limit_cores(task["threads"])
+    with Path(data_path).open("rb") as file:
+        X, y = pickle.load(file)
+    Path(result_path).write_text(json.dumps(measure(task, X, y)))
+
+
+# ---- around it ----------------------------------------------------------------------------------------------------
+
+
+def in_own_process(task: dict[str, Any], directory: Path) -> dict[str, Any]:
+    paths = [directory / name for name in ("task.json", "data.pickle", "result.json")]
+    paths[0].write_text(json.dumps(task))
+    paths[2].write_text("{}")
+    command = [sys.executable, "-m", "benchmarks.selection", "--worker", *map(str, paths)]
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(task["threads"]))}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    status = status_of(ended.returncode)
+    message = {} if status == "ok" else {"message": last_line(ended.stderr)}
+    return {"status": status, **message, **json.loads(paths[2].read_text())}
+
+
+def chosen_rows(name: str, rows: int | None) -> tuple[Any, np.ndarray]:
+    """The training rows of a set, or so many of them at random."""
+    split = datasets.load(name).astype("float64")
+    if rows is None or rows >= len(split.y):
+        return split.X, split.y
+    some = np.sort(np.random.default_rng(0).permutation(len(split.y))[:rows])
+    return split.X[some], split.y[some]
+
+
+def grid_of(X: Any, n_Cs: int, n_gammas: int) -> dict[str, list[float]]:
+    """The middle of the whole grid: so many values of C, and of gamma around "scale"."""
+    variance = X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "multiply") else X.var()
+    scale = 1.0 / (X.shape[1] * variance)
+    first = -2 + (WHOLE["Cs"] - n_Cs) // 2
+    Cs = [2.0 ** (first + k) for k in range(n_Cs)]
+    return {"C": Cs, "gamma": [float(scale * 4.0 ** (k - n_gammas // 2)) for k in range(n_gammas)]}
+
+
+def run_data_set(name: str, options: argparse.Namespace, where: dict[str, Any]) -> None:
+    X, y = chosen_rows(name, options.rows)
+    grid = grid_of(X, options.Cs, options.gammas)
+    cut = {"Cs": options.Cs, "gammas": options.gammas} != WHOLE or options.rows is not None
+    with tempfile.TemporaryDirectory() as directory:
+        with (Path(directory) / "data.pickle").open("wb") as file:
+            pickle.dump((X, y), file, protocol=5)
+        for search in options.searches:
+            task = {"search": search, "data": name, "grid": grid, "threads": options.threads, "limit": options.limit}
+            found = in_own_process(task, Path(directory))
+            shape = {"rows": X.shape[0], "features": X.shape[1], "classes": len(np.unique(y)), "cut": cut}
+            load = os.getloadavg()[0]
+            records.append(options.output, {**task, **shape, **found, "load": load, "where": where})
+            print(line_of(name, search, found), flush=True)
+
+
+def line_of(name: str, search: str, found: dict[str, Any]) -> str:
+    if found["status"] != "ok":
+        return f"{name:8} {search:22} {found['status']}: {found.get('message', '')}"
+    numbers = f"{found['seconds']:9.2f} s (CPU {found['cpu_seconds']:.2f} s)  {100 * found['best_score']:6.2f}%"
+    return f"{name:8} {search:22} {numbers}  {found['best_params']}"
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=Path("results/selection.jsonl"), help="JSON lines, appended")
+    parser.add_argument("--data", nargs="+", default=list(DATA))
+    parser.add_argument("--searches", nargs="+", default=list(SEARCHES), choices=list(SEARCHES))
+    parser.add_argument("--Cs", type=int, default=WHOLE["Cs"], help="number of values of C")
+    parser.add_argument("--gammas", type=int, default=WHOLE["gammas"], help="number of values of gamma")
+    parser.add_argument("--rows", type=int, help="only so many training rows")
+    parser.add_argument("--threads", type=int, default=usable_cores(), help="for all competitors")
+    parser.add_argument("--limit", type=float, default=3600.0, help="seconds for a search")
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def main(words: list[str] | None = None) -> None:
+    options = arguments(words)
+    if options.worker:
+        worker(*options.worker)
+        return
+    where = {**surroundings(), "versions": versions()}
+    for name in options.data:
+        run_data_set(name, options, where)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+"""Choosing C and gamma of a support vector classifier by cross-validation."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .. import _core
+from ..gram import automatic_cache_bytes
+from ..kernels import Kernel
+from ..stopping import ConvergenceWarning, Gap
+from .pairs import Cancelled, Pair, side_by_side
+from .paths import Fold, Paths, Point
+from .scores import RULES, Fit, draw_scores, results_of
+from .svc import SVC, forget_fit
+
+SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "class_weight", "decision_function_shape", "cache_size")
+FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
+STEP_OF_GAMMA = 4.0
+
+Place = tuple[int, int]  # of a candidate: its kernel, its C
+
+
+class SVCCV(ClassifierMixin, BaseEstimator):
+    """``SVC`` with C and gamma chosen by cross-validation.
+
+    The scores are those of ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv)`` within the tolerance of the
+    solver, for a part of its work: along C each fit starts from the solution before it and keeps its kernel values, and
+    where kernel values are dear the folds share them.
+
+    Parameters
+    ----------
+    Cs : int or array, default=10
+        Values of C; a number stands for so many powers of 2 from 1/8 on.
+    gammas : int or array, default=5
+        Values of gamma, numbers or rules as in ``SVC``; a number stands for so many powers of 4 times ``"scale"``,
+        around 1. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; a number stands for so many stratified folds.
+    kernel, degree, coef0, class_weight, decision_function_shape
+        As in ``SVC``. Balanced class weights are those of each training fold.
+    tol : float, default=1e-2
+        Relative duality gap of every fit.
+    max_time : float, default=None
+        Most seconds for each fit. A fit that runs out of them is scored as it is, and the next C goes on from there.
+    scoring : str, callable or None, default="accuracy"
+        A scorer of scikit-learn. Sample weights count in scores as well, unless it is a callable of your own.
+    rule : {"best", "one_standard_error"}, default="best"
+        ``"one_standard_error"`` takes the smallest C, and for it the widest kernel, whose mean score is within one
+        standard error of the best.
+    refit : bool, default=True
+        Whether to train on all rows with the chosen parameters.
+    cache_size : float, default=None
+        Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of the memory.
+    n_jobs : int, default=None
+        Threads. By default all that OpenMP grants. Scores do not depend on it.
+    random_state : int, RandomState or None, default=0
+        Chooses the rows on which paths start.
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_, best_estimator_, refit_time_, n_splits_, scorer_
+        As in scikit-learn's GridSearchCV.
+    cv_results_ : dict of arrays
+        As in GridSearchCV, and for each candidate ``max_relative_gap``, the largest of its folds, and ``stop_reason``.
+    gammas_ : array
+        The numbers that ``gammas`` came to; empty for kernels without gamma.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from swapsvm import SVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.1, 1]).fit(X, y)
+    >>> search.best_params_, bool(search.best_score_ > 0.97)
+    ({'C': 1, 'gamma': 0.1}, True)
+    """
+
+    def __init__(
+        self,
+        Cs: Any = 10,
+        gammas: Any = 5,
+        cv: Any = 5,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-2,
+        max_time: float | None = None,
+        scoring: Any = "accuracy",
+        rule: str = "best",
+        refit: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        decision_function_shape: str = "ovr",
+        cache_size: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_time = max_time
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._model().__sklearn_tags__().input_tags
+        return tags
+
+    # ---- fit ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Score every C and gamma on every fold, choose, and train on all rows.
+
+        Parameters
+        ----------
+        X, y : as in ``SVC.fit``
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts as w rows, in fits and in scores.
+        groups : array of shape (n_samples,), optional
+            For splitters that need them.
+
+        Returns
+        -------
+        self
+        """
+        try:
+            return self._fit(X, y, sample_weight, groups)
+        except BaseException:
+            forget_fit(self)
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self.scorer_ = check_scoring(self._model(), scoring=self.scoring)
+        folds = self._folds(X, y, labels, weights, groups)
+        self.n_splits_ = len(folds)
+        gammas, kernels = self._kernels(X, labels, weights)
+        paths = self._paths(X, labels, folds, kernels)
+        scored = None if sample_weight is None or callable(self.scoring) else weights
+        self._set_results(self._fits(paths, y, scored), paths, gammas)
+        if self.refit:
+            began = time.perf_counter()
+            self.best_estimator_ = self._model(**self.best_params_, n_jobs=self.n_jobs).fit(X, y, sample_weight)
+            self.refit_time_ = time.perf_counter() - began
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"rule={self.rule!r} must be one of {', '.join(map(repr, RULES))}")
+        for name in ("Cs", "gammas"):
+            values = getattr(self, name)
+            count = np.ndim(values) == 0 and isinstance(values, int | np.integer) and values > 0
+            if not count and (np.ndim(values) != 1 or len(values) == 0):
+                raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
+        for C in self._grid():
+            self._model(C=C, n_jobs=self.n_jobs)._check_parameters()
+
+    def _model(self, **parameters: Any) -> SVC:
+        """An unfitted classifier with these settings."""
+        return SVC(**{name: getattr(self, name) for name in SHARED}, random_state=self.random_state, **parameters)
+
+    def _grid(self) -> list[Any]:
+        return list(self.Cs) if np.ndim(self.Cs) else [FIRST_C * STEP_OF_C**k for k in range(self.Cs)]
+
+    def _kernels(self, X: Any, labels: np.ndarray, sample_weight: np.ndarray) -> tuple[list[Any], list[Kernel]]:
+        """The values of gamma and their kernels; of a kernel without gamma just itself."""
+        weights, _ = self._model()._row_weights(X, labels, self.classes_, sample_weight)
+        plain = self._model()._kernel(X, weights)
+        if "gamma" not in plain.parameter_names():
+            self.gammas_ = np.empty(0)
+            return [], [plain]
+        middle = plain.gamma  # type: ignore[attr-defined]
+        some = self.gammas
+        gammas = list(some) if np.ndim(some) else [middle * STEP_OF_GAMMA ** (k - some // 2) for k in range(some)]
+        kernels = [self._model(gamma=gamma)._kernel(X, weights) for gamma in gammas]
+        self.gammas_ = np.array([kernel.gamma for kernel in kernels])  # type: ignore[attr-defined]
+        return gammas, kernels
+
+    def _folds(self, X: Any, y: Any, labels: np.ndarray, weights: np.ndarray, groups: Any) -> list[Fold]:
+        """The splits. A row that a split trains on twice has twice its weight; classes are balanced in each split."""
+        folds: list[Fold] = []
+        every = np.arange(X.shape[0])
+        for train, test in check_cv(self.cv, y, classifier=True).split(X, y, groups):
+            times = np.bincount(every[train], minlength=len(every))
+            own, _ = self._model()._row_weights(X, labels, self.classes_, weights * times)
+            present = len(np.unique(labels[own > 0]))
+            if present < 2:
+                raise ValueError(
+                    f"split {len(folds)} of cv trains on {present} class: at least two classes with positive weight "
+                    "are needed in each. Use fewer folds, or stratified ones"
+                )
+            held_out = every[test]
+            folds.append(Fold(held_out[weights[held_out] > 0], own))
+        return folds
+
+    # ---- fits and scores --------------------------------------------------------------------------------------
+
+    def _paths(self, X: Any, labels: np.ndarray, folds: list[Fold], kernels: list[Kernel]) -> Paths:
+        types = [self._model()._value_type(kernel, X) for kernel in kernels]
+        dtype = np.result_type(*types)  # one for all: single precision only where every kernel stays in its range
+        both = 16  # bytes: a value in the matrix of a pair, and once more in the working set
+        automatic = automatic_cache_bytes(X.shape[0], both, os.cpu_count() or 1) / 2**20
+        return Paths(
+            X,
+            rows=[np.flatnonzero(labels == c) for c in range(len(self.classes_))],
+            folds=folds,
+            kernels=kernels,
+            Cs=sorted({float(C) for C in self._grid()}),
+            stop=Gap(self.tol),
+            max_time=math.inf if self.max_time is None else self.max_time,
+            dtype=dtype,
+            megabytes=automatic if self.cache_size is None else self.cache_size,
+            threads=_core.usable_threads(self._model(n_jobs=self.n_jobs)._threads() or 0),
+            seed=check_random_state(self.random_state).randint(2**31),
+        )
+
+    def _fits(self, paths: Paths, y: np.ndarray, weights: np.ndarray | None) -> dict[Place, list[Fit]]:
+        """For each kernel and C the fits of all folds."""
+        found = paths.follow()
+        places = list(product(range(len(paths.kernels)), range(len(paths.Cs))))
+        tasks = [(place, fold) for place in places for fold in range(len(paths.folds))]
+
+        def score(task: tuple[Place, int], cancelled: Cancelled) -> Fit:
+            (kernel, C), fold = task
+            points = {pair: path[C] for pair, path in found[kernel, fold].items()}
+            return self._score(paths, task, points, y, weights)
+
+        fits = dict(zip(tasks, side_by_side(tasks, paths.workers(len(tasks)), score), strict=True))
+        return {place: [fits[place, fold] for fold in range(len(paths.folds))] for place in places}
+
+    def _score(
+        self,
+        paths: Paths,
+        task: tuple[Place, int],
+        points: dict[Pair, Point],
+        y: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> Fit:
+        """The model that the points of all pairs make, scored on the rows held out."""
+        (kernel, C), fold = task
+        groups = paths.groups(fold)
+        model = self._model(C=paths.Cs[C], n_jobs=1)
+        model._set_model(paths.X, paths.kernels[kernel], groups, {pair: p.expansion for pair, p in points.items()})
+        model.classes_, model.n_features_in_ = self.classes_, paths.X.shape[1]
+        model._present = [c for c, rows in enumerate(groups) if len(rows)]
+        began, test = time.perf_counter(), paths.folds[fold].test
+        options = {} if weights is None else {"sample_weight": weights[test]}
+        score = float(self.scorer_(model, paths.X[test], y[test], **options))
+        return Fit(
+            score,
+            fit_seconds=sum(point.seconds for point in points.values()),
+            score_seconds=time.perf_counter() - began,
+            relative_gap=max(point.relative_gap for point in points.values()),
+            stop_reason=next((p.stop_reason for p in points.values() if p.stop_reason != "gap"), "gap"),
+        )
+
+    def _set_results(self, fits: dict[Place, list[Fit]], paths: Paths, gammas: list[Any]) -> None:
+        Cs = self._grid()
+        candidates = [{"C": C, "gamma": gamma} for C, gamma in product(Cs, gammas)] or [{"C": C} for C in Cs]
+        places = [(k, paths.Cs.index(float(C))) for C, k in product(Cs, range(len(paths.kernels)))]
+        self.cv_results_ = results_of(candidates, [fits[place] for place in places])
+        numbers = np.array([getattr(paths.kernels[kernel], "gamma", 0.0) for kernel, _ in places])
+        self.best_index_ = RULES[self.rule](self.cv_results_, numbers)
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        short = [fit for place in set(places) for fit in fits[place] if fit.stop_reason != "gap"]
+        if short:
+            worst = max(short, key=lambda fit: fit.relative_gap)
+            warnings.warn(
+                f"SVCCV: {len(short)} of {sum(map(len, fits.values()))} fits did not reach the gap; the worst stopped "
+                f"by {worst.stop_reason!r} at a relative gap of {worst.relative_gap:.2g}. They are scored as they are; "
+                "see cv_results_['max_relative_gap'].",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---- the chosen model ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row, by the refitted model."""
+        return self._chosen("predict").predict(self._rows(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """As ``SVC.decision_function``, by the refitted model."""
+        return self._chosen("decision_function").decision_function(self._rows(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score that ``scoring`` stands for, of the refitted model."""
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.scorer_(self._chosen("score"), self._rows(X), y, **options))
+
+    def _chosen(self, what: str) -> SVC:
+        check_is_fitted(self)
+        if not self.refit:
+            raise AttributeError(f"{what} needs the model of all rows: use refit=True")
+        return self.best_estimator_
+
+    def _rows(self, X: Any) -> Any:
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+
+    def plot_scores(self, ax: Any = None) -> Any:
+        """A map of the mean test scores over C and gamma, the chosen candidate marked.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        if not len(self.gammas_):
+            raise ValueError(f"kernel={self.kernel!r} has no gamma: there is no map over C and gamma to draw")
+        Cs = np.array(self._grid(), dtype=np.float64)
+        scores = self.cv_results_["mean_test_score"].reshape(len(Cs), len(self.gammas_)).T
+        across, up = np.argsort(Cs), np.argsort(self.gammas_)
+        chosen = Cs[self.best_index_ // len(self.gammas_)], self.gammas_[self.best_index_ % len(self.gammas_)]
+        return draw_scores(ax, Cs[across], self.gammas_[up], scores[np.ix_(up, across)], chosen)
