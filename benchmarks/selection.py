@@ -12,6 +12,7 @@ does it both ways, threads inside of each fit or fits side by side.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pickle
@@ -121,18 +122,19 @@ def in_own_process(task: dict[str, Any], directory: Path) -> dict[str, Any]:
     paths[2].write_text("{}")
     command = [sys.executable, "-m", "benchmarks.selection", "--worker", *map(str, paths)]
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(task["threads"]))}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    status = status_of(ended.returncode)
-    message = {} if status == "ok" else {"message": last_line(ended.stderr)}
+    with (directory / "errors.txt").open("w") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=errors, start_new_session=True)
+    status = status_of(process.wait())
+    with contextlib.suppress(ProcessLookupError):  # workers of joblib outlive a process that was ended
+        os.killpg(process.pid, signal.SIGKILL)
+    message = {} if status == "ok" else {"message": last_line((directory / "errors.txt").read_text())}
     return {"status": status, **message, **json.loads(paths[2].read_text())}
 
 
 def chosen_rows(name: str, rows: int | None) -> tuple[Any, np.ndarray]:
-    """The training rows of a set, or so many of them at random."""
+    """The training rows of a set, or so many of them, in random order: folds are cut without shuffling."""
     split = datasets.load(name).astype("float64")
-    if rows is None or rows >= len(split.y):
-        return split.X, split.y
-    some = np.sort(np.random.default_rng(0).permutation(len(split.y))[:rows])
+    some = np.random.default_rng(0).permutation(len(split.y))[:rows]
     return split.X[some], split.y[some]
 
 
