@@ -15,6 +15,7 @@ from swapsvm.study.paper import published_accuracies
 from swapsvm.study.protocol import EXPERIMENTS, GROUPS, METHODS
 from swapsvm.study.report import make_report
 from swapsvm.study.summary import Results
+from swapsvm.study.tuning import stored_parameters
 
 COMPLETE = Path(__file__).parent.parent / "docs" / "reproduction"
 
@@ -152,3 +153,19 @@ def test_numbers_in_the_raw_lines_are_finite(committed):
         for name, value in line["measures"].items():
             if isinstance(value, float):
                 assert math.isfinite(value), (line["data"], line["method"], name)
+
+
+def test_the_parameters_follow_from_the_tuning_lines():
+    """The best of the points that were tried on all folds; ties to the smaller C, then to the wider kernel."""
+    grid = {}
+    for line in (COMPLETE / "tuning.jsonl").read_text().splitlines():
+        fit = json.loads(line)
+        grid.setdefault(fit["data"], {}).setdefault((fit["C"], fit["gamma"]), {})[fit["fold"]] = fit
+    for name, chosen in stored_parameters().items():
+        most = max(len(folds) for folds in grid[name].values())
+        rates = {
+            point: sum(f["right"] for f in folds.values()) / sum(f["rows"] for f in folds.values())
+            for point, folds in grid[name].items()
+            if len(folds) == most
+        }
+        assert min(rates, key=lambda point: (-rates[point], *point)) == (chosen["C"], chosen["gamma"]), name
