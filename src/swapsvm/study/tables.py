@@ -35,9 +35,11 @@ def accuracy_table(results: Results, experiment: str, prefix: str, title: str, d
 
 
 def difference(results: Results, experiment: str, data: str, method: str) -> str:
-    """(a_CVM - a) / a_CVM in percent."""
+    """(a_CVM - a) / a_CVM in percent; of a cut run nothing is said."""
     base, own = (results.median(experiment, data, m, "accuracy") for m in ("cvm", method))
-    return "" if base is None or own is None else f"{100 * (base - own) / base:+.2f}"
+    if base is None or own is None or any(results.cut(experiment, data, m) for m in ("cvm", method)):
+        return ""
+    return f"{100 * (base - own) / base:+.2f}"
 
 
 def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
