@@ -602,3 +602,19 @@ def test_any_options_are_served_or_refused_in_one_line(words, tmp_path, capsys):
     assert code in (0, 2)
     assert [line for line in lines if "error: " in line] == (lines[-1:] if code else [])
     assert all(line.startswith("swapsvm") for line in lines)
+
+
+def test_tune_chooses_saves_and_says_so(data, tmp_path, capsys):
+    words = ("tune", data, tmp_path / "model", "-c", "0.5,8", "-g", "0.05,0.5", "-v", 3)
+    facts = json.loads(ran(capsys, *words, "--json"))
+    assert facts["points"] == 4 and facts["folds"] == 3 and 0.5 < facts["accuracy"] <= 1
+    assert facts["best"]["C"] in (0.5, 8) and facts["best"]["gamma"] in (0.05, 0.5)
+    info = json.loads(ran(capsys, "info", tmp_path / "model", "--json"))
+    assert info["C"] == facts["best"]["C"] and info["gamma"] == facts["best"]["gamma"]
+    text = ran(capsys, "tune", data, "-c", 2, "-g", 2, "-v", 3, "--rule", "one_standard_error")
+    assert text.startswith("best of 4 points in 3 folds: C = ") and "model:" not in text
+
+
+def test_a_grid_that_is_none(data, capsys):
+    assert main(["tune", str(data), "-c", "1,x"]) == 2
+    assert "'1,x' is neither a number of values nor values with commas" in capsys.readouterr().err

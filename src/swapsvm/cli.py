@@ -19,6 +19,7 @@ from .commands.models import add_convert, add_info
 from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser
 from .commands.predict import add_predict
 from .commands.train import add_train, with_weights
+from .commands.tune import add_tune
 
 if TYPE_CHECKING:
     from .commands.parser import Subcommands
@@ -162,4 +163,14 @@ def run_reproduce(arguments: argparse.Namespace) -> None:
     reproduce(scale, arguments.output, arguments.jobs, arguments.tune)
 
 
-VERBS = (add_train, add_predict, add_info, add_convert, add_datasets, add_demo, add_reproduce, add_completion)
+VERBS = (
+    add_train,
+    add_predict,
+    add_tune,
+    add_info,
+    add_convert,
+    add_datasets,
+    add_demo,
+    add_reproduce,
+    add_completion,
+)

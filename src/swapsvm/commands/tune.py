@@ -1,0 +1,97 @@
+"""``swapsvm tune DATA [MODEL]``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..estimators import SVCCV
+from ..estimators.scores import RULES
+from ..files.reading import check_goal, write_model
+from .data import add_data, read_data
+from .parser import add_verb
+from .speech import add_json, answer, say, warnings_in_lines
+from .train import facts_of, kernel_help, kernel_named
+
+if TYPE_CHECKING:
+    from .parser import Subcommands
+
+
+def add_tune(subcommands: Subcommands) -> None:
+    """The arguments."""
+    parser = add_verb(subcommands, "tune", "choose C and gamma by cross-validation, and save the model they give")
+    default = SVCCV()
+    add_data(parser)
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="where to, as for train; without it nothing is saved")
+    add = parser.add_argument
+    add("-c", "--costs", type=grid, default=default.Cs, metavar="C,C,...", help="values of C, or how many")
+    add("-g", "--gammas", type=grid, default=default.gammas, metavar="G,G,...", help="values of gamma, or how many")
+    add(
+        "-v",
+        "--folds",
+        type=int,
+        default=default.cv,
+        metavar="N",
+        help="of the cross-validation (default: %(default)s)",
+    )
+    add("-t", "--kernel", type=kernel_named, default=default.kernel, metavar="KERNEL", help=kernel_help())
+    add("-e", "--tol", type=float, default=default.tol, help="relative duality gap to reach (default: %(default)s)")
+    add("--rule", choices=RULES, default=default.rule, help="what is chosen (default: %(default)s)")
+    add("--max-time", type=float, metavar="SECONDS", help="limit of each fit")
+    add("--jobs", type=int, metavar="N", help="threads (default: all)")
+    add_json(parser)
+    parser.set_defaults(run=run_tune)
+
+
+def grid(text: str) -> int | list[float]:
+    """A number of values, or the values themselves."""
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of values nor values with commas") from None
+    return int(text) if len(values) == 1 and text.isdecimal() else values
+
+
+def run_tune(arguments: argparse.Namespace) -> None:
+    """Search, report and, if asked to, save."""
+    if arguments.model:
+        check_goal(arguments.model, arguments.kernel)
+    X, y = read_data(arguments)
+    names = ("gammas", "kernel", "tol", "rule", "max_time")
+    settings = {name: getattr(arguments, name) for name in names}
+    search = SVCCV(
+        Cs=arguments.costs, cv=arguments.folds, n_jobs=arguments.jobs, refit=bool(arguments.model), **settings
+    )
+    say(f"searching on {X.shape[0]} rows x {X.shape[1]} features")
+    started = time.perf_counter()
+    with warnings_in_lines():
+        search.fit(X, np.asarray(y))
+    facts = facts_of_search(search, X.shape, time.perf_counter() - started)
+    if arguments.model:
+        write_model(search.best_estimator_, arguments.model)
+        facts |= {"model": arguments.model, **facts_of(search.best_estimator_)}
+    answer(arguments, facts, report(facts))
+
+
+def facts_of_search(search: SVCCV, shape: tuple[int, int], seconds: float) -> dict[str, Any]:
+    """What there is to say about a search."""
+    return {
+        "rows": shape[0],
+        "features": shape[1],
+        "best": search.best_params_,
+        "accuracy": float(search.best_score_),
+        "points": len(search.cv_results_["params"]),
+        "folds": search.n_splits_,
+        "seconds": seconds,
+    }
+
+
+def report(facts: dict[str, Any]) -> str:
+    """Two lines for people, or three."""
+    best = ", ".join(f"{name} = {value:g}" for name, value in facts["best"].items())
+    head = f"best of {facts['points']} points in {facts['folds']} folds: {best}\n"
+    saved = f"model: {facts['model']}\n" if "model" in facts else ""
+    return f"{head}cross-validation accuracy = {100 * facts['accuracy']:.4g}%; {facts['seconds']:.2f} s\n{saved}"
