@@ -29,6 +29,7 @@ from swapsvm.study.protocol import (
     named,
     tasks_of,
 )
+from swapsvm.study.reproduce import own_parameters, tune_all
 from swapsvm.study.runs import curve, due, following, run_all
 from swapsvm.study.significance import compared_tests
 from swapsvm.study.summary import Results
@@ -624,3 +625,11 @@ def test_what_cannot_be_had_is_left_out_and_said(tmp_path, capsys, monkeypatch):
     assert main(["reproduce", "--only", "protein", "--output", str(tmp_path)]) == 0
     assert "protein is left out: cannot download protein" in capsys.readouterr().err
     assert "Without runs:" in (tmp_path / "report.md").read_text()
+
+
+def test_what_was_tuned_in_a_folder_is_found_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("swapsvm.study.reproduce.tune", lambda *arguments: Point(8.0, 0.5))
+    tune_all(["w1a"], tmp_path, 1.0)
+    tune_all(["w2a"], tmp_path, 1.0)
+    assert own_parameters(tmp_path) == {name: {"C": 8.0, "gamma": 0.5} for name in ("w1a", "w2a")}
+    assert [path.name for path in tmp_path.iterdir()] == ["parameters.toml"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+
+from ..files.writing import whole_file
 
 # In the reading order of a badge: a sign that black-and-white print keeps, and words.
 BADGES = {
@@ -161,14 +162,10 @@ def write(document: Document, folder: Path) -> None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Through a draft beside it, so that a reader never sees half a file."""
+    """Write it as a whole, so that a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, "utf-8", newline="\n")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(text.encode())
 
 
 def to_csv(table: Table) -> str:

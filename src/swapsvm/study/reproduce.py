@@ -18,6 +18,7 @@ from pathlib import Path
 from ..datasets import DatasetError
 from ..datasets.loading import obtain
 from ..datasets.registry import find_entry
+from ..files.writing import whole_file
 from . import records
 from .protocol import Scale, Task, tasks_of
 from .records import Record
@@ -86,7 +87,8 @@ def tune_all(names: list[str], folder: Path, budget: float) -> None:
     chosen = {name: Point(**values) for name, values in own_parameters(folder).items()}
     for name in names:
         chosen[name] = tune(name, folder / "tuning.jsonl", budget, write_tuning)
-        (folder / "parameters.toml").write_text(as_toml(chosen))
+        with whole_file(folder / "parameters.toml") as file:
+            file.write(as_toml(chosen).encode())
 
 
 def own_parameters(folder: Path) -> Parameters:
