@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,7 @@ def class_weights(requests: list[str], labels: np.ndarray) -> dict[Any, float]:
 def train(arguments: argparse.Namespace, model: SVC, X: Any, y: Any) -> None:
     """Fit, save and report."""
     started = time.perf_counter()
-    model.fit(X, y)
+    model.set_params(verbose=int(sys.stderr.isatty())).fit(X, y).set_params(verbose=0)
     seconds = time.perf_counter() - started
     write_model(model, arguments.model)
     facts = {"model": arguments.model, "rows": X.shape[0], **facts_of(model), "seconds": seconds}
