@@ -258,6 +258,11 @@ def test_grids_are_the_paper_s():
     assert [p.C for p in grid_of("w1a")] == list(LARGE_COSTS) == [2.0**k for k in range(13)]
 
 
+def tuning_line(name, point, fold, right):
+    given = {"data": name, "C": point.C, "gamma": point.gamma, "fold": fold}
+    return {**given, "right": right, "rows": 100, "cut": False}
+
+
 @with_data
 def test_tuning_takes_the_best_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
     fitted = []
@@ -265,15 +270,7 @@ def test_tuning_takes_the_best_and_goes_on_where_it_stopped(tmp_path, monkeypatc
     def fit_fold(name, point, fold, folds, budget):
         fitted.append(point.C)
         right = {4.0: 90, 8.0: 95, 16.0: 95}.get(point.C, 50)
-        return {
-            "data": name,
-            "C": point.C,
-            "gamma": point.gamma,
-            "fold": fold,
-            "right": right,
-            "rows": 100,
-            "cut": False,
-        }
+        return tuning_line(name, point, fold, right)
 
     monkeypatch.setattr("swapsvm.study.tuning.fit_fold", fit_fold)
     path = tmp_path / "tuning.jsonl"
@@ -290,15 +287,7 @@ def test_cross_validation_drops_who_is_behind_after_one_fold(tmp_path, monkeypat
         good = point.C == 32.0 and point.gamma == 1 / 64
         near = point.C == 128.0 and point.gamma == 1 / 64
         right = 96 if good else (97 if fold == 0 else 90) if near else 60
-        return {
-            "data": name,
-            "C": point.C,
-            "gamma": point.gamma,
-            "fold": fold,
-            "right": right,
-            "rows": 100,
-            "cut": False,
-        }
+        return tuning_line(name, point, fold, right)
 
     monkeypatch.setattr("swapsvm.study.tuning.fit_fold", fit_fold)
     path = tmp_path / "tuning.jsonl"

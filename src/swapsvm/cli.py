@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .commands.completion import add_completion
 from .commands.models import add_convert, add_info
-from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser
+from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser, add_verb
 from .commands.predict import add_predict
 from .commands.train import add_train, with_weights
 from .commands.tune import add_tune
@@ -102,7 +102,7 @@ def fetch_datasets(arguments: argparse.Namespace) -> None:
 def add_demo(subcommands: Subcommands) -> None:
     """``swapsvm demo``."""
     text = "train every solver on scikit-learn's digits, print a table and draw a figure"
-    demo = subcommands.add_parser("demo", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    demo = add_verb(subcommands, "demo", text)
     demo.add_argument(
         "--output",
         type=Path,
@@ -123,7 +123,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
 def add_reproduce(subcommands: Subcommands) -> None:
     """``swapsvm reproduce``."""
     text = "run the study of the paper and write a report to hold beside it"
-    reproduce = subcommands.add_parser("reproduce", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    reproduce = add_verb(subcommands, "reproduce", text)
     scale = reproduce.add_mutually_exclusive_group()
     scale.add_argument("--quick", action="store_true", help="small sets, all methods, within three minutes (default)")
     scale.add_argument("--paper", action="store_true", help="everything that is here or can be downloaded: hours")
