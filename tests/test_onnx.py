@@ -16,17 +16,12 @@ from swapsvm.commands.predict import widened
 from swapsvm.files import export_onnx, save
 from swapsvm.kernels import KERNELS
 
+from .test_files import LABELS
+
 onnxruntime = pytest.importorskip("onnxruntime", reason="the judge")
 pytest.importorskip("onnx")
 
 X, y = load_iris(return_X_y=True)
-LABELS = {
-    "integers": np.array([-3, 5, 70_000_000_000]),
-    "small integers": np.array([0, 1, 2], np.uint8),
-    "floats": np.array([0.0, 1.0, 2.0]),
-    "text": np.array(["Zürich", "São Paulo", "東京"]),
-    "text as objects": np.array(["a", "bb", "ccc"], object),
-}
 
 
 def judged(path, rows):

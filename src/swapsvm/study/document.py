@@ -10,7 +10,7 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -281,17 +281,24 @@ def html_cell(cell: Cell, kind: str) -> str:
 
 def html_text(text: str) -> str:
     """Text with its three marks as elements, all else escaped."""
+
+    def element(span: re.Match[str]) -> str:
+        if span["code"]:
+            return f"<code>{escape(span['code'])}</code>"
+        if span["bold"]:
+            return f"<b>{html_text(span['bold'])}</b>"
+        return f'<a href="{escape(span["address"])}">{escape(span["text"])}</a>'
+
+    return marked(text, escape, element)
+
+
+def marked(text: str, plain: Callable[[str], str], element: Callable[[re.Match[str]], str]) -> str:
+    """Text with its marked parts rendered by one function and what is between them by another."""
     pieces, end = [], 0
     for span in spans(text):
-        pieces.append(escape(text[end : span.start()]))
-        if span["code"]:
-            pieces.append(f"<code>{escape(span['code'])}</code>")
-        elif span["bold"]:
-            pieces.append(f"<b>{html_text(span['bold'])}</b>")
-        else:
-            pieces.append(f'<a href="{escape(span["address"])}">{escape(span["text"])}</a>')
+        pieces += [plain(text[end : span.start()]), element(span)]
         end = span.end()
-    return "".join([*pieces, escape(text[end:])])
+    return "".join([*pieces, plain(text[end:])])
 
 
 def spans(text: str) -> Iterator[re.Match[str]]:
@@ -377,17 +384,15 @@ def markdown_cell(cell: Cell) -> str:
 
 def markdown_text(text: str) -> str:
     """Text with its three marks, all else escaped."""
-    pieces, end = [], 0
-    for span in spans(text):
-        pieces.append(plain_markdown(text[end : span.start()]))
+
+    def element(span: re.Match[str]) -> str:
         if span["code"]:
-            pieces.append(f"`{' '.join(span['code'].split())}`")
-        elif span["bold"]:
-            pieces.append(f"**{markdown_text(span['bold'])}**")
-        else:
-            pieces.append(f"[{plain_markdown(span['text'])}]({span['address']})")
-        end = span.end()
-    line = "".join([*pieces, plain_markdown(text[end:])])
+            return f"`{' '.join(span['code'].split())}`"
+        if span["bold"]:
+            return f"**{markdown_text(span['bold'])}**"
+        return f"[{plain_markdown(span['text'])}]({span['address']})"
+
+    line = marked(text, plain_markdown, element)
     return re.sub(r"^(\d*)([-+.)])(?=\s)", r"\1\\\2", line)  # else it were a list
 
 
