@@ -43,7 +43,7 @@ def plot_trace(model: Any, x: str = "seconds", ax: Axes | None = None) -> Axes:
         ax.plot(np.maximum.accumulate(records[x]), gap, color="#0072B2", alpha=max(0.25, 1 / len(pairs)), linewidth=1.6)
     ax.axhline(model.tol, color="0.6", linewidth=0.8, linestyle="--")
     ax.text(
-        0.99, model.tol, f"tol = {model.tol:g} ", transform=ax.get_yaxis_transform(), ha="left", va="bottom", size=8
+        0.01, model.tol, f"tol = {model.tol:g} ", transform=ax.get_yaxis_transform(), ha="left", va="bottom", size=8
     )
     ax.set(xlabel=AXES[x], ylabel="relative duality gap (smallest so far)", yscale="log")
     ax.set_title(f"{model.solver}: {len(pairs)} pair{'s' * (len(pairs) > 1)} of classes", loc="left", size=11)
