@@ -14,7 +14,7 @@ LAYERS = [
     ["kernels", "datasets"],
     ["gram"],
     ["problems"],
-    ["geometry", "trace"],
+    ["rays", "trace"],
     ["state"],
     ["solvers"],
     ["stopping", "solve"],

@@ -15,7 +15,7 @@ import pytest
 
 import swapsvm
 from swapsvm.cli import main
-from swapsvm.geometry import KINDS
+from swapsvm.rays import KINDS
 from swapsvm.solvers import SOLVERS
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .estimators import SVC
-from .geometry import KINDS
+from .rays import KINDS
 from .solvers import SOLVERS
 from .stopping import ConvergenceWarning
 

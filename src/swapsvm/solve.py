@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .geometry import KINDS
 from .problems import Concave, Quadratic
+from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
 from .state import Limits, Sampling, State, open_state

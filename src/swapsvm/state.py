@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from . import _core
-from .geometry import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .problems import Concave, Quadratic
+from .rays import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .trace import RAW, is_recorded
 
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules

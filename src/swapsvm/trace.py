@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from .geometry import KINDS
+from .rays import KINDS
 
 # As the core writes it (core/run.hpp, Record): kind is an index into KINDS.
 RAW = np.dtype(

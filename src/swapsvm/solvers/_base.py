@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from ..geometry import Correction, Move
+from ..rays import Correction, Move
 from ..state import State
 
 

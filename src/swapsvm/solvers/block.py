@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..geometry import Correction
+from ..rays import Correction
 from ..state import KernelState, State
 from ._base import Solver
 from .fully_corrective import solve_face

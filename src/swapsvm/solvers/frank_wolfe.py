@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..geometry import Move, Toward
+from ..rays import Move, Toward
 from ..state import State
 from ._base import Solver
 

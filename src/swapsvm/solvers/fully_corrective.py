@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..geometry import Correction
+from ..rays import Correction
 from ..state import KernelState, Limits, State
 from ._base import Solver
 from .second_order_swap import SecondOrderSwap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..geometry import Away, Move, Toward
+from ..rays import Away, Move, Toward
 from ..state import State
 from ._base import Solver
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import geometry
-from ..geometry import Move, Toward
+from .. import rays
+from ..rays import Move, Toward
 from ..state import State
 from ._base import Solver
 
@@ -24,7 +24,7 @@ class Swap(Solver):
 
     def choose(self, state: State) -> Move:
         i = state.toward()
-        swap = state.search(geometry.Swap(i, self.descent_vertex(state, i)))
+        swap = state.search(rays.Swap(i, self.descent_vertex(state, i)))
         toward = state.search(Toward(i))
         return swap.move() if swap.gain >= toward.gain else toward.move()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..geometry import Away, Ray, Swap, Toward
+from ..rays import Away, Ray, Swap, Toward
 from .drawing import INK, QUIET, canvas, drawn
 
 if TYPE_CHECKING:
