@@ -46,7 +46,8 @@ def few_rows(monkeypatch):
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks_of(page)], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_python_on_a_page_runs(page, few_rows, capsys):
+def test_python_on_a_page_runs(page, few_rows, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some pages write files
     names = {"__name__": "__main__"}
     for block in blocks_of(page):
         try:
