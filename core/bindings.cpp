@@ -253,6 +253,7 @@ void bind_gram(nb::module_& m, const char* name) {
 // ---- State --------------------------------------------------------------------------------------------------
 
 using SegmentList = std::vector<std::pair<int, double>>;
+using Radius = std::pair<double, bool>;  // and whether it grows
 
 template <class V>
 std::vector<Segment> checked_segments(const Gram<V>& gram, const SegmentList& list) {
@@ -272,13 +273,13 @@ std::vector<double> checked_ridge(const Vector<double>& ridge, size_t size) {
 
 template <class V>
 Terms checked_terms(const Gram<V>& gram, const SegmentList& list, const Vector<double>& ridge,
-                    const Vector<double>& half_linear, double bias) {
+                    const Vector<double>& half_linear, double bias, const Radius& radius) {
   size_t size = 0;
-  for (const auto& [group, sign] : list) size += size_t(gram.group(group).count);
+  for (const auto& [group, sign] : list) size += sign == 0 ? 1 : size_t(gram.group(group).count);
   if (size == 0) throw std::invalid_argument("a problem without variables");
   if (half_linear.shape(0) != 0 && half_linear.shape(0) != size)
     throw std::invalid_argument("linear: none, or one number per variable");
-  return {checked_ridge(ridge, size), to_vector(half_linear), bias};
+  return {checked_ridge(ridge, size), to_vector(half_linear), bias, radius.first, radius.second};
 }
 
 template <class V>
@@ -332,6 +333,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def_prop_ro("gap_floor", &S::gap_floor)
       .def_prop_ro("exhausted", &S::exhausted)
       .def_prop_ro("quadratic", &S::quadratic)
+      .def_prop_ro("radius", &S::radius)
       .def_prop_ro("support_size", &S::support_size)
       .def_prop_ro(
           "weights", [](const S& s) { return to_numpy(s.weights()); }, nb::rv_policy::move)
@@ -370,9 +372,10 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
              exclusively(s, [&](S& state) { state.set_weights(to_vector(variables), to_vector(values)); });
            })
       .def("correct",
-           [](S& s, const Vector<Index>& variables, const Vector<double>& values, double scale, bool fused) {
+           [](S& s, const Vector<Index>& variables, const Vector<double>& values, double scale, double growth,
+              bool fused) {
              check_weights(s, variables, values);
-             const Correction correction{to_vector(variables), to_vector(values), scale};
+             const Correction correction{to_vector(variables), to_vector(values), scale, growth};
              exclusively(s, [&](S& state) { state.correct(correction, fused); });
            })
       .def("face",
@@ -392,9 +395,10 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
            [](S& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks, double accuracy) {
              for (size_t k = 0; k < variables.shape(0); ++k) checked(s, variables(k));
              Correction c = exclusively(s, [&](S& state) {
-               return state.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, hear_signals});
+               return state.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, 1.0, hear_signals});
              });
-             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
+             return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale,
+                                    c.growth);
            })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
       .def(
@@ -412,12 +416,12 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def(
           "__init__",
           [](FullState<V>* self, std::shared_ptr<Gram<V>> gram, const SegmentList& segments,
-             const Vector<double>& ridge, const Vector<double>& half_linear, double bias) {
+             const Vector<double>& ridge, const Vector<double>& half_linear, double bias, const Radius& radius) {
             auto checked = checked_segments(*gram, segments);
-            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias);
+            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias, radius);
             new (self) FullState<V>(gram, std::move(checked), std::move(terms));
           },
-          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a)
+          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "radius"_a)
       .def("set_ridge",
            [](FullState<V>& s, const Vector<double>& ridge) {
              auto checked = checked_ridge(ridge, size_t(s.size()));
@@ -440,14 +444,14 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def(
           "__init__",
           [](SampledState<V>* self, std::shared_ptr<Gram<V>> gram, const SegmentList& segments,
-             const Vector<double>& ridge, const Vector<double>& half_linear, double bias, int64_t sample,
-             bool with_active, uint64_t seed) {
+             const Vector<double>& ridge, const Vector<double>& half_linear, double bias, const Radius& radius,
+             int64_t sample, bool with_active, uint64_t seed) {
             if (sample < 1) throw std::invalid_argument("a sample has at least one variable");
             auto checked = checked_segments(*gram, segments);
-            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias);
+            auto terms = checked_terms(*gram, segments, ridge, half_linear, bias, radius);
             new (self) SampledState<V>(gram, std::move(checked), std::move(terms), sample, with_active, seed);
           },
-          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "sample"_a,
+          nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a, "half_linear"_a, "bias"_a, "radius"_a, "sample"_a,
           "with_active"_a, "seed"_a)
       .def("look", [](SampledState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.look(); }); })
       .def_prop_ro("samplings", &SampledState<V>::samplings);

@@ -123,6 +123,12 @@ struct InnerProblem {
   }
 };
 
+// What a block keeps, and the slack, through which a block takes and gives weight.
+inline std::vector<int32_t>& with_slack(std::vector<int32_t>& kept, int64_t slack) {
+  if (slack >= 0 && std::find(kept.begin(), kept.end(), int32_t(slack)) == kept.end()) kept.push_back(int32_t(slack));
+  return kept;
+}
+
 // Vertices of the next block: the lowest scores of all, the highest of the active ones, and `kept`, which is replaced
 // by what the block after it should keep: up to half of it, of those that are new in this one. score(v) may be infinite
 // for vertices that take no part.

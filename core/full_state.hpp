@@ -17,6 +17,7 @@ class FullState final : public State<V> {
       for (int64_t begin = 0; begin < segments_[s].count; begin += kChunk)
         chunks_.push_back({s, begin, std::min(kChunk, segments_[s].count - begin)});
     extremes_.resize(chunks_.size());
+    excesses_.resize(chunks_.size());
   }
 
   double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
@@ -46,6 +47,7 @@ class FullState final : public State<V> {
       add_columns(changes, correction.scale);
     this->set_value();
     scan_all();
+    this->keep_room();
     this->watch_correction();
   }
 
@@ -92,11 +94,13 @@ class FullState final : public State<V> {
   // active ones, and those that the last such set had taken in, so that two sets do not undo each other's work.
   std::vector<Index> extreme(int64_t size) {
     return choose_block(
-        size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size, kept_);
+        size_, [this](int64_t v) { return score(v); }, [this](int64_t v) { return weights_[v] > 0; }, size,
+        with_slack(kept_, this->slack_));
   }
 
-  // The gap needs h in double where it can be lowest, and on the support for the mean. Of any other variable it is
-  // enough to know that h, as computed in V, stays above that by more than its rounding.
+  // The gap needs h in double where it can be lowest (or, if b >= 0 is all that is asked, where a toward step would
+  // ascend), and on the support for the mean. Of any other variable it is enough to know that h, as computed in V,
+  // stays above that by more than its rounding.
   void certify() override {
     const double total = this->normalize_weights();
     if (fresh_)
@@ -107,6 +111,7 @@ class FullState final : public State<V> {
     this->evaluate(active_, true, h_);
     double lowest = std::numeric_limits<double>::infinity();
     for (const Index v : active_) lowest = std::min(lowest, score(v));
+    if (terms_.grows) lowest = std::max(lowest, 0.0);
     std::vector<Index> near;
     for (int64_t v = 0; v < size_; ++v)
       if (!(weights_[v] > 0) && !(score(v) - error[v] > lowest)) near.push_back(Index(v));
@@ -118,7 +123,7 @@ class FullState final : public State<V> {
   double kernel(int64_t i, int64_t j) override {
     const auto& lines = gram_->column(this->row(i), groups_, 0);
     const Segment& s = this->segment(j);
-    return double(lines[&s - segments_.data()][j - s.offset]);
+    return double(lines[s.line][j - s.offset]);
   }
 
   void kernel_row(int64_t i, const std::vector<Index>& variables, std::vector<double>& out) override {
@@ -126,14 +131,19 @@ class FullState final : public State<V> {
     out.resize(variables.size());
     for (size_t p = 0; p < variables.size(); ++p) {
       const Segment& s = this->segment(variables[p]);
-      out[p] = double(lines[&s - segments_.data()][variables[p] - s.offset]);
+      out[p] = double(lines[s.line][variables[p] - s.offset]);
     }
   }
 
   void move_gradient(const Move& m) override {
     fresh_ = false;
-    for_each_chunk(m, [this](size_t c) { extremes_[c] = scan(chunks_[c]); });
+    for_each_chunk(m, [this](size_t c) { scan(c); });
     settle();
+  }
+
+  void scale_gradient(double factor) override {
+    for (double& h : h_) h *= factor;
+    scan_all();
   }
 
  private:
@@ -147,7 +157,8 @@ class FullState final : public State<V> {
   // h <- scale h + add Q_:i - sub Q_:j, then visit(chunk), chunk by chunk.
   template <class Visit>
   void for_each_chunk(const Move& m, Visit visit) {
-    const bool has_i = m.add != 0, has_j = m.sub != 0;
+    const bool has_i = m.add != 0 && this->sign(m.i) != 0, has_j = m.sub != 0 && this->sign(m.j) != 0;
+    if (!has_i && !has_j) return scale_chunks(m.scale, visit);
     const auto& lines_i = gram_->column(this->row(has_i ? m.i : m.j), groups_, 0);
     const auto& lines_j = has_j && has_i ? gram_->column(this->row(m.j), groups_, 1) : lines_i;
     const double add = has_i ? m.add * this->sign(m.i) : 0.0, sub = has_j ? m.sub * this->sign(m.j) : 0.0;
@@ -155,7 +166,7 @@ class FullState final : public State<V> {
       const Chunk& c = chunks_[index];
       const Segment& s = segments_[c.segment];
       const ColumnUpdate<V> update{
-          m.scale, add * s.sign, sub * s.sign, terms_.bias, lines_i[c.segment] + c.begin, lines_j[c.segment] + c.begin};
+          m.scale, add * s.sign, sub * s.sign, terms_.bias, lines_i[s.line] + c.begin, lines_j[s.line] + c.begin};
       const int64_t first = s.offset + c.begin;
       hot_updates<V>().update(update, h_.data() + first, c.count);
       if (has_i && m.i >= first && m.i < first + c.count) h_[m.i] += m.add * this->ridge(m.i);
@@ -164,10 +175,18 @@ class FullState final : public State<V> {
     });
   }
 
+  // The slack alone has got weight.
+  template <class Visit>
+  void scale_chunks(double scale, Visit visit) {
+    for (double& h : h_) h *= scale;
+    for (size_t c = 0; c < chunks_.size(); ++c) visit(c);
+  }
+
   // h <- scale h + Q_:W d in one pass over the kernel values of the changed variables W; none is stored.
   void sweep(const std::vector<std::pair<Index, double>>& changes, double scale) {
     typename Base::Expansion e;
     for (const auto& [v, change] : changes) e.add(Index(this->row(v)), change * this->sign(v));
+    if (this->shares_rows()) e = e.merged();
     if (gram_->memory_pays() && !sampled_)
       add_kept(e, scale);
     else
@@ -188,14 +207,15 @@ class FullState final : public State<V> {
   // The same from kept lines, which serve every row.
   void add_kept(const typename Base::Expansion& changes, double scale) {
     const typename Base::Expansion e = changes.merged();
-    for (const Segment& s : segments_) {
-      std::vector<double> product(size_t(s.count), 0.0);
-      gram_->kept_product(s.group, {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), product.data());
-      for (int64_t k = 0; k < s.count; ++k) {
-        double& h = h_[s.offset + k];
-        if (h < std::numeric_limits<double>::infinity()) h *= scale;
-        h += s.sign * (product[k] + terms_.bias * e.total);
-      }
+    for (size_t line = 0; line < groups_.size(); ++line) {
+      std::vector<double> product(size_t(gram_->group(groups_[line]).count), 0.0);
+      gram_->kept_product(groups_[line], {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), product.data());
+      for (const Segment& s : segments_)
+        for (int64_t k = 0; s.line == line && k < s.count; ++k) {
+          double& h = h_[s.offset + k];
+          if (h < std::numeric_limits<double>::infinity()) h *= scale;
+          h += s.sign * (product[k] + terms_.bias * e.total);
+        }
     }
   }
 
@@ -210,6 +230,7 @@ class FullState final : public State<V> {
     this->set_value();
     this->forget_progress();
     scan_all();
+    this->keep_room();
   }
 
   std::vector<Index> left_out() const {
@@ -222,12 +243,10 @@ class FullState final : public State<V> {
   // Bounds on the rounding of every h_ that was summed in V.
   std::vector<double> errors() {
     const typename Base::Expansion e = this->expansion();
-    std::vector<Index> rows;
-    rows.reserve(size_t(size_));
-    for (int64_t v = 0; v < size_; ++v) rows.push_back(Index(this->row(v)));
-    std::vector<double> error(rows.size());
-    gram_->product_error({rows.data(), 0, int64_t(rows.size())}, {e.rows.data(), 0, int64_t(e.rows.size())},
-                         e.coef.data(), error.data());
+    const DistinctRows rows = this->rows_of(this->all_variables());
+    std::vector<double> bounds(rows.rows.size()), error(static_cast<size_t>(size_));
+    gram_->product_error(rows.selection(), {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), bounds.data());
+    for (size_t v = 0; v < error.size(); ++v) error[v] = bounds[size_t(rows.place[v])];
     return error;
   }
 
@@ -241,15 +260,18 @@ class FullState final : public State<V> {
     }
   }
 
-  Extremes scan(const Chunk& c) const {
+  void scan(size_t index) {
+    const Chunk& c = chunks_[index];
     const int64_t first = segments_[c.segment].offset + c.begin;
     const double* linear = terms_.half_linear.empty() ? nullptr : terms_.half_linear.data() + first;
-    return hot_scan().scan(h_.data() + first, linear, weights_.data() + first, c.count);
+    extremes_[index] = hot_scan().scan(h_.data() + first, linear, weights_.data() + first, c.count);
+    if (!terms_.grows) return;
+    excesses_[index] = 0;
+    for (int64_t v = first; v < first + c.count; ++v) excesses_[index] += this->excess_of(v);
   }
 
   void scan_all() {
-    parallel_chunks(int64_t(chunks_.size()), 1, threads(),
-                    [&](int64_t c, int64_t) { extremes_[c] = scan(chunks_[c]); });
+    parallel_chunks(int64_t(chunks_.size()), 1, threads(), [&](int64_t c, int64_t) { scan(size_t(c)); });
     settle();
   }
 
@@ -261,6 +283,7 @@ class FullState final : public State<V> {
       if (extremes_[c].highest_active > extremes_[high].highest_active) high = c;
     }
     this->toward_score_ = extremes_[low].lowest;
+    this->excess_ = std::accumulate(excesses_.begin(), excesses_.end(), 0.0);
     this->toward_ = place(low, [&](int64_t v) { return score(v) == extremes_[low].lowest; });
     this->away_ = place(high, [&](int64_t v) { return weights_[v] > 0 && score(v) == extremes_[high].highest_active; });
   }
@@ -281,6 +304,7 @@ class FullState final : public State<V> {
   bool fresh_ = false;    // whether h was summed afresh, not in increments
   std::vector<Chunk> chunks_;
   std::vector<Extremes> extremes_;
+  std::vector<double> excesses_;
 };
 
 }  // namespace swapsvm

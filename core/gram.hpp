@@ -20,6 +20,13 @@ struct SpareArray {
   int64_t size = 0;
 };
 
+// Each of some rows once, and where each of them is among these.
+struct DistinctRows {
+  std::vector<Index> rows, place;
+
+  Selection selection() const { return {rows.data(), 0, int64_t(rows.size())}; }
+};
+
 template <class V>
 class Gram {
  public:
@@ -41,6 +48,21 @@ class Gram {
   }
   double diagonal(int64_t row) const { return diagonal_[row]; }
   int threads() const { return usable_threads(threads_); }
+
+  DistinctRows distinct(const std::vector<Index>& rows) {
+    place_of_.resize(size_t(size()), -1);
+    DistinctRows found;
+    found.place.reserve(rows.size());
+    for (const Index r : rows) {
+      if (place_of_[size_t(r)] < 0) {
+        place_of_[size_t(r)] = Index(found.rows.size());
+        found.rows.push_back(r);
+      }
+      found.place.push_back(place_of_[size_t(r)]);
+    }
+    for (const Index r : found.rows) place_of_[size_t(r)] = -1;
+    return found;
+  }
 
   // Lines of one row against some groups. They stay valid until the same slot is asked for another column.
   const std::vector<const V*>& column(int64_t row, const std::vector<int>& groups, int slot) {
@@ -224,6 +246,7 @@ class Gram {
   std::vector<std::vector<Index>> groups_;
   std::vector<bool> in_one_piece_;
   std::vector<double> diagonal_;
+  std::vector<Index> place_of_;  // -1 but inside of distinct()
   Cache<V> cache_;
   Slot slots_[2];
   SpareArray<V> spares_[2];

@@ -28,7 +28,15 @@ struct Correction {
   std::vector<int32_t> variables;
   std::vector<double> weights;
   double scale = 1.0;
+  double growth = 1.0;  // of the radius, which scale and weights have seen already
 };
+
+// What a variable adds to twice (primal - dual) of min b'Qb / 2 - c'b, b >= 0, at w = sum b phi: with q = c - Qb and
+// the slack variable xi = max(q + ridge b, 0) it is xi^2 / ridge + ridge b^2 - 2 b (q + ridge b). Here the score is -q.
+inline double excess(double score, double weight, double ridge) {
+  if (!(weight > 0) && score >= 0) return 0;
+  return score < ridge * weight ? score * score / ridge : weight * (2 * score - ridge * weight);
+}
 
 // Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.
 struct Search {

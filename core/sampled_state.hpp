@@ -31,6 +31,7 @@ class SampledState final : public State<V> {
       settle();
     else
       settle_on_active();
+    this->keep_room();
     this->watch_correction();
   }
 
@@ -39,6 +40,7 @@ class SampledState final : public State<V> {
     this->normalize_weights();
     settle_on_active();  // no full pass: that is certify's
     this->forget_progress();
+    this->keep_room();
   }
 
   // As after a move: a new sample from the same weights.
@@ -54,6 +56,9 @@ class SampledState final : public State<V> {
     this->forget_progress();
     candidates_.resize(size_);
     for (int64_t v = 0; v < size_; ++v) candidates_[v] = Index(v);
+    unknown_.clear();
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0)) unknown_.push_back(Index(v));
     choose_vertices();
     candidates_.clear();
     candidates_.shrink_to_fit();
@@ -78,9 +83,14 @@ class SampledState final : public State<V> {
   void move_gradient(const Move& m) override {
     for (const Index v : active_) h_[v] *= m.scale;
     if (m.scale == 0.0) h_[m.i] = 0.0;
-    if (m.add != 0) add_column(m.i, m.add);
-    if (m.sub != 0) add_column(m.j, -m.sub);
+    if (m.add != 0 && this->sign(m.i) != 0) add_column(m.i, m.add);
+    if (m.sub != 0 && this->sign(m.j) != 0) add_column(m.j, -m.sub);
     look();
+  }
+
+  void scale_gradient(double factor) override {
+    for (double& h : h_) h *= factor;
+    choose_vertices();
   }
 
  private:
@@ -117,6 +127,7 @@ class SampledState final : public State<V> {
   void draw() {
     ++samplings_;
     candidates_.clear();
+    if (this->slack_ >= 0) candidates_.push_back(Index(this->slack_));  // where weight can always go
     for (int64_t k = 0; k < sample_; ++k) {
       const Index v = Index(next() % uint64_t(size_));
       if (with_active_ && weights_[v] > 0) continue;  // known to be one
@@ -145,6 +156,16 @@ class SampledState final : public State<V> {
     this->away_ = high;
     this->toward_score_ = score(low);
     if (!std::isfinite(this->toward_score_)) throw std::invalid_argument("a kernel value is not finite");
+    if (terms_.grows) estimate_excess();
+  }
+
+  // Exact on the active set; the sample stands for all others.
+  void estimate_excess() {
+    double known = 0, sampled = 0;
+    for (const Index v : active_) known += this->excess_of(v);
+    for (const Index v : unknown_) sampled += this->excess_of(v);
+    const double others = double(size_ - this->support_size());
+    this->excess_ = known + sampled * (unknown_.empty() ? 0.0 : others / double(unknown_.size()));
   }
 
   uint64_t next() {  // splitmix64

@@ -2,9 +2,10 @@
 //
 //   Q_uv = s_u s_v (k(x_u, x_v) + bias) + [u == v] ridge_u.
 //
-// Variables come in segments; a segment is a group of rows with one sign s. The state keeps the weights a, the
-// value and, for as many variables as its kind affords, h = Qa. "Score" is h - c/2: the gradient is -2 score, so the
-// toward vertex has the lowest score and the away vertex the highest among the active.
+// Variables come in segments; a segment is a group of rows with one sign s. Two segments may share a group: kernel
+// values are then computed once for both. A segment of sign 0 is a single vertex at the origin, the slack. The state
+// keeps the weights a, the value and, for as many variables as its kind affords, h = Qa. "Score" is h - c/2: the
+// gradient is -2 score, so the toward vertex has the lowest score and the away vertex the highest among the active.
 #pragma once
 
 #include <cmath>
@@ -23,12 +24,7 @@ struct Segment {
   int group;
   double sign;
   int64_t offset = 0, count = 0;
-};
-
-struct Terms {
-  std::vector<double> ridge;        // one number, or one per variable
-  std::vector<double> half_linear;  // empty, or c/2 per variable
-  double bias = 0.0;
+  size_t line = 0;  // of its group, among the lines of a column
 };
 
 template <class V>
@@ -38,10 +34,14 @@ class State {
       : gram_(std::move(gram)), segments_(std::move(segments)), terms_(std::move(terms)) {
     for (Segment& s : segments_) {
       s.offset = size_;
-      s.count = gram_->group(s.group).count;
+      s.count = s.sign == 0 ? 1 : gram_->group(s.group).count;
+      if (s.sign == 0) slack_ = size_;
       size_ += s.count;
-      groups_.push_back(s.group);
+      s.line = size_t(std::find(groups_.begin(), groups_.end(), s.group) - groups_.begin());
+      if (s.line == groups_.size()) groups_.push_back(s.group);
     }
+    if (terms_.grows && (slack_ < 0 || !(terms_.radius > 0)))
+      throw std::invalid_argument("a radius that grows needs a first value and a slack vertex");
     weights_.assign(size_, 0.0);
     position_.assign(size_, -1);
     for (int64_t v = 0; v < size_; ++v) {
@@ -61,14 +61,22 @@ class State {
   int64_t toward() const { return toward_; }
   int64_t away() const { return away_; }
   double quadratic() const { return quadratic_; }  // a'Qa
-  double value() const { return 2 * half_linear_value_ - quadratic_; }
-  double gap() const { return 2 * (mean_score() - toward_score_); }
+  double value() const { return unit() * (2 * half_linear_value_ - quadratic_); }
+  double slope() const { return 2 * (mean_score() - toward_score_); }  // of a toward step
+  // A bound on what the value is below its maximum. For b >= 0 without a radius it is the primal value at w = sum b phi
+  // minus the dual one; the slope bounds the maximum within the radius only.
+  double gap() const { return unit() * (terms_.grows ? excess_ : slope()); }
+  double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {
-    return 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(quadratic_), std::abs(half_linear_value_));
+    return 8 * std::numeric_limits<double>::epsilon() * unit() *
+           std::max(std::abs(quadratic_), std::abs(half_linear_value_));
   }
 
-  double diagonal(int64_t v) const { return gram_->diagonal(row(v)) + terms_.bias + ridge(v); }
+  double diagonal(int64_t v) const {
+    const double s = sign(v);
+    return s * s * (gram_->diagonal(row(v)) + terms_.bias) + ridge(v);
+  }
   virtual double score(int64_t v) const = 0;
 
   // ---- the three rays: MATH.md, "Quadratic case" ----------------------------------------------------------
@@ -94,7 +102,10 @@ class State {
 
   // argmax over active j of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj) with score_j > score_i: [SWAP14] Alg. 5.
   int64_t second_order_away(int64_t i) {
-    kernel_row(i, active_, kernel_of_active_);
+    if (sign(i) != 0)
+      kernel_row(i, active_, kernel_of_active_);
+    else
+      kernel_of_active_.assign(active_.size(), 0.0);
     const double from = score(i), diagonal_i = diagonal(i);
     int64_t best = away_;
     double best_gain = 0.0;
@@ -127,6 +138,7 @@ class State {
     if (q != 0) half_linear_value_ -= q * half_linear(m.j);
     move_weights(m);
     move_gradient(m);
+    if (terms_.grows && weights_[slack_] < kLeastRoom) make_room();
     window_gap_ = std::min(window_gap_, gap());
     if (++moves_ >= kRefresh + 2 * support_size()) refresh_value();
   }
@@ -166,7 +178,8 @@ class State {
     return face_;
   }
 
-  // Puts these weights (normalized) in place of the present ones and computes h afresh, in double.
+  // Puts these weights (normalized) in place of the present ones and computes h afresh, in double. A radius that may
+  // change becomes their sum.
   virtual void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
     replace_weights(variables, values);
     certify();
@@ -174,11 +187,11 @@ class State {
 
   // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
   // A set that outgrows it gets half as much again, so that one that grows by single vertices is not computed anew.
-  Correction solve_on(const std::vector<Index>& variables, int64_t capacity, const BlockOptions& options) {
+  Correction solve_on(const std::vector<Index>& variables, int64_t capacity, BlockOptions options) {
     const int64_t wanted = int64_t(variables.size());
     if (!working_set_ || working_set_->capacity() < wanted)
       working_set_ =
-          std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_.bias);
+          std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_);
     std::vector<Member> members;
     for (const Index v : variables)
       members.push_back({v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)});
@@ -188,6 +201,7 @@ class State {
       working_set_.reset();
       throw;
     }
+    options.most_growth = terms_.grows ? largest_radius_ / terms_.radius : 1.0;
     return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
   }
 
@@ -216,12 +230,47 @@ class State {
   }
   double sign(int64_t v) const { return segment(v).sign; }
 
-  double entry(int64_t i, int64_t j) { return i == j ? diagonal(i) : sign(i) * sign(j) * (kernel(i, j) + terms_.bias); }
+  double entry(int64_t i, int64_t j) {
+    if (i == j) return diagonal(i);
+    const double signs = sign(i) * sign(j);
+    return signs == 0 ? 0.0 : signs * (kernel(i, j) + terms_.bias);
+  }
 
   virtual double kernel(int64_t i, int64_t j) = 0;  // k(x_i, x_j)
   // out[p] = k(x_i, x_variables[p])
   virtual void kernel_row(int64_t i, const std::vector<Index>& variables, std::vector<double>& out) = 0;
-  virtual void move_gradient(const Move& m) = 0;  // after the weights have moved
+  virtual void move_gradient(const Move& m) = 0;   // after the weights have moved
+  virtual void scale_gradient(double factor) = 0;  // h <- factor h, and the oracles of weights that have changed
+
+  // ---- the radius: b = radius a -------------------------------------------------------------------------------
+
+  double unit() const { return terms_.radius > 0 ? terms_.radius * terms_.radius / 2 : 1.0; }
+
+  // Another radius at the same b, and so the same Qb; the slack makes up the difference. a, h and c / radius shrink
+  // alike.
+  void set_radius(double radius) {
+    const double factor = terms_.radius / radius;
+    terms_.radius = radius;
+    double total = 0;
+    for (const Index v : active_)
+      if (v != slack_) total += weights_[v] *= factor;
+    set_weight(slack_, std::max(0.0, 1.0 - total));
+    for (double& c : terms_.half_linear) c *= factor;
+    quadratic_ *= factor * factor, half_linear_value_ *= factor * factor, excess_ *= factor * factor;
+    scale_gradient(factor);
+  }
+
+  // The slack gets half of the weight, within the largest radius that a point of positive value can need.
+  void make_room() {
+    const double total = 1.0 - weights_[slack_];
+    const double wanted = std::max(total, std::min(2 * total, largest_radius_ / terms_.radius));
+    if (total > 0 && std::abs(wanted - 1) > kLeastRoom) set_radius(wanted * terms_.radius);
+  }
+  void keep_room() {
+    if (terms_.grows && std::abs(weights_[slack_] - 0.5) > 0.25) make_room();
+  }
+
+  double excess_of(int64_t v) const { return v == slack_ ? 0.0 : excess(score(v), weights_[v], ridge(v)); }
 
   void set_weight(int64_t v, double a) {
     weights_[v] = a;
@@ -239,8 +288,12 @@ class State {
 
   void replace_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
     clear_weights();
+    double total = 0;
     for (size_t k = 0; k < variables.size(); ++k)
-      if (values[k] > 0) set_weight(variables[k], values[k]);
+      if (values[k] > 0) set_weight(variables[k], values[k]), total += values[k];
+    if (!terms_.grows || !(total > 0)) return;
+    for (double& c : terms_.half_linear) c *= terms_.radius / total;
+    terms_.radius = total;
   }
 
   void clear_weights() {
@@ -262,12 +315,21 @@ class State {
     std::vector<Index> all, some;
     for (const Index v : variables) all.push_back(Index(row(v)));
     for (const size_t k : fresh) some.push_back(all[k]);
-    gram_->block({some.data(), 0, int64_t(some.size())}, {all.data(), 0, int64_t(n)}, values.data());
+    const DistinctRows left = gram_->distinct(some), right = gram_->distinct(all);
+    std::vector<V> block(left.rows.size() * right.rows.size());
+    gram_->block(left.selection(), right.selection(), block.data());
+    for (size_t r = 0; r < fresh.size(); ++r)
+      for (size_t k = 0; k < n; ++k)
+        values[r * n + k] = block[size_t(left.place[r]) * right.rows.size() + size_t(right.place[k])];
     return values;
   }
 
   // Sets the weights of a correction and returns what it changed beyond the scale: a_new - scale a_old.
   std::vector<std::pair<Index, double>> change_weights(const Correction& c) {
+    if (c.growth != 1.0) {
+      terms_.radius *= c.growth;
+      for (double& each : terms_.half_linear) each /= c.growth;
+    }
     if (c.scale != 1.0)
       for (const Index v : active_) weights_[v] *= c.scale;
     std::vector<std::pair<Index, double>> changes;
@@ -314,6 +376,7 @@ class State {
     double total = 0;
 
     void add(Index row, double c) {
+      if (c == 0) return;  // of the slack
       rows.push_back(row);
       coef.push_back(c);
       total += c;
@@ -332,22 +395,29 @@ class State {
   Expansion expansion() const {
     Expansion e;
     for (const Index v : active_) e.add(Index(row(v)), weights_[v] * sign(v));
-    return e;
+    return shares_rows() ? e.merged() : e;
   }
+  bool shares_rows() const { return groups_.size() < segments_.size(); }
 
   // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
   std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
+    const DistinctRows left = rows_of(variables);
+    const Selection right{e.rows.data(), 0, int64_t(e.rows.size())};
+    std::vector<double> sums(left.rows.size()), out(variables.size());
+    if (exact)
+      gram_->exact_product(left.selection(), right, e.coef.data(), sums.data());
+    else
+      gram_->product(left.selection(), right, e.coef.data(), sums.data());
+    for (size_t k = 0; k < out.size(); ++k)
+      out[k] = sign(variables[k]) * (sums[size_t(left.place[k])] + terms_.bias * e.total);
+    return out;
+  }
+
+  DistinctRows rows_of(const std::vector<Index>& variables) {
     std::vector<Index> rows;
     rows.reserve(variables.size());
     for (const Index v : variables) rows.push_back(Index(row(v)));
-    const Selection left{rows.data(), 0, int64_t(rows.size())}, right{e.rows.data(), 0, int64_t(e.rows.size())};
-    std::vector<double> out(rows.size());
-    if (exact)
-      gram_->exact_product(left, right, e.coef.data(), out.data());
-    else
-      gram_->product(left, right, e.coef.data(), out.data());
-    for (size_t k = 0; k < rows.size(); ++k) out[k] = sign(variables[k]) * (out[k] + terms_.bias * e.total);
-    return out;
+    return gram_->distinct(rows);
   }
 
   // h of the listed variables afresh.
@@ -391,7 +461,7 @@ class State {
   std::shared_ptr<Gram<V>> gram_;
   std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<Segment> segments_;
-  std::vector<int> groups_;  // of the segments, in their order
+  std::vector<int> groups_;  // of the segments, each once
   Terms terms_;
   int64_t size_ = 0;
   std::vector<double> weights_;
@@ -400,13 +470,17 @@ class State {
   double quadratic_ = 0, half_linear_value_ = 0;
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
+  int64_t slack_ = -1;
+  double excess_ = 0;  // sum of excess_of, as far as the state knows
 
  private:
+  static constexpr double kLeastRoom = 1.0 / 16;
   struct Run {
     size_t from, to, length;
   };
 
   static constexpr int64_t kRefresh = 256;
+  double largest_radius_ = terms_.radius;
   int64_t moves_ = 0, fruitless_ = 0;
   bool exhausted_ = false;
   double best_value_ = -std::numeric_limits<double>::infinity();

@@ -14,6 +14,16 @@
 
 namespace swapsvm {
 
+struct Terms {
+  std::vector<double> ridge;        // one number, or one per variable
+  std::vector<double> half_linear;  // empty, or c/2 per variable
+  double bias = 0.0;
+  // If positive: the simplex stands for b = radius a, c'b - b'Qb / 2 is what is reported, with c = radius half_linear.
+  double radius = 0.0;
+  bool grows =
+      false;  // b >= 0 is all that is asked; the radius, which the slack makes possible, is a means (radius.hpp)
+};
+
 // What a working set knows of a variable of the problem.
 struct Member {
   Index variable = -1, row = 0;
@@ -24,14 +34,19 @@ struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
   double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
+  double most_growth;           // of the radius
   std::function<bool()> go_on;  // asked between blocks; may throw: the set is then left as it is, to be assigned again
 };
 
 template <class V>
 class WorkingSet {
  public:
-  WorkingSet(std::shared_ptr<Gram<V>> gram, int64_t variables, int64_t capacity, double bias)
-      : gram_(std::move(gram)), capacity_(std::min(variables, capacity)), bias_(bias), slot_of_(size_t(variables), -1) {
+  WorkingSet(std::shared_ptr<Gram<V>> gram, int64_t variables, int64_t capacity, const Terms& terms)
+      : gram_(std::move(gram)),
+        capacity_(std::min(variables, capacity)),
+        bias_(terms.bias),
+        grows_(terms.grows),
+        slot_of_(size_t(variables), -1) {
     stride_ = (capacity_ + 15) / 16 * 16 + 16;         // not a power of two: rows would share few cache sets
     values_ = gram_->take_array(capacity_ * stride_);  // touched, and so in memory, only as far as it is used
   }
@@ -79,18 +94,20 @@ class WorkingSet {
   // Raises the value by moves among the members until their own gap is a part of what it was, or of the value. The
   // weights of all other variables are multiplied by the scale that comes back with the new weights.
   Correction solve(double quadratic, double half_linear_value, const BlockOptions& options, int threads) {
-    quadratic_ = quadratic, half_linear_value_ = half_linear_value, scale_ = 1;
+    quadratic_ = quadratic, half_linear_value_ = half_linear_value, scale_ = growth_ = 1;
     const double first = gap();
     std::vector<Index> kept;
     for (int64_t b = 0; b < options.blocks; ++b) {
       if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
       if (!options.go_on()) break;
       if (!solve_block(kept, options, threads)) break;
+      if (slack_ >= 0 && slots_[slack_].weight < kLeastRoom && 2 * growth_ <= options.most_growth) grow(2.0);
     }
     Correction c;
     for (const Member& m : slots_)
       if (m.variable >= 0) c.variables.push_back(m.variable), c.weights.push_back(m.weight);
     c.scale = scale_;
+    c.growth = growth_;
     return c;
   }
 
@@ -99,42 +116,94 @@ class WorkingSet {
   static constexpr int64_t kMirrored = 64;    // rows that are served together: a few cache lines of a newcomer's row
   static constexpr int64_t kColumns = 2048;
 
+  static constexpr double kLeastRoom = 0.25;
+
+  // A radius that is so many times larger, at the same b: as State::set_radius.
+  void grow(double factor) {
+    for (Member& m : slots_) m.half_linear /= factor, m.score /= factor, m.weight /= factor;
+    quadratic_ /= factor * factor, half_linear_value_ /= factor * factor;
+    scale_ /= factor, growth_ *= factor;
+    slots_[slack_].weight += 1 - 1 / factor;
+  }
+
   int64_t count() const { return int64_t(slots_.size()); }
   V* row(int64_t slot) { return values_.values.get() + slot * stride_; }
 
+  // As State::gap, in units of the simplex.
   double gap() const {
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const Member& m : slots_) lowest = std::min(lowest, m.score);
-    return 2 * (quadratic_ - half_linear_value_ - lowest);
+    double lowest = std::numeric_limits<double>::infinity(), sum = 0;
+    for (const Member& m : slots_) {
+      lowest = std::min(lowest, m.score);
+      if (grows_ && m.sign != 0) sum += excess(m.score, m.weight, m.ridge);
+    }
+    return grows_ ? sum : 2 * (quadratic_ - half_linear_value_ - lowest);
   }
 
-  // Kernel values of newcomers against all slots: their columns, and by symmetry their rows.
+  // Kernel values of newcomers. Of members with the same row the first that has values leads and the others copy.
   void fill(const std::vector<Index>& entered) {
-    const int64_t n = count(), all = int64_t(entered.size());
-    std::vector<Index> rows, some;
-    for (const Member& m : slots_) rows.push_back(m.row);
-    for (const Index s : entered) some.push_back(rows[s]);
+    std::vector<char> is_new(slots_.size(), 0);
+    for (const Index s : entered) is_new[size_t(s)] = 1;
+    std::vector<Index> order, rows;
+    slack_ = -1;
+    for (const char newcomer : {0, 1})
+      for (Index s = 0; s < Index(count()); ++s) {
+        if (slots_[s].variable < 0 || is_new[size_t(s)] != newcomer) continue;
+        if (slots_[s].sign == 0) slack_ = s;
+        if (slots_[s].sign != 0) order.push_back(s), rows.push_back(slots_[s].row);
+      }
+    const DistinctRows distinct = gram_->distinct(rows);
+    std::vector<Index> leaders, fresh;
+    std::vector<std::pair<Index, Index>> copies;  // from slot to slot
+    for (size_t k = 0; k < order.size(); ++k) {
+      const size_t place = size_t(distinct.place[k]);
+      if (place < leaders.size())
+        copies.push_back({leaders[place], order[k]});
+      else
+        leaders.push_back(order[k]);
+      if (place + 1 == leaders.size() && leaders.back() == order[k] && is_new[size_t(order[k])])
+        fresh.push_back(order[k]);
+    }
+    compute(leaders, distinct, fresh);
+    copy(copies);
+  }
+
+  // Kernel values of fresh slots against all leaders: their columns, and by symmetry their rows.
+  void compute(const std::vector<Index>& leaders, const DistinctRows& rows, const std::vector<Index>& fresh) {
+    const int64_t n = int64_t(leaders.size()), all = int64_t(fresh.size());
+    std::vector<Index> some;
+    for (const Index s : fresh) some.push_back(slots_[s].row);
     for (int64_t first = 0; first < all; first += kNewcomers) {
       const int64_t width = std::min(kNewcomers, all - first);
-      const Index* slots = &entered[first];
-      std::vector<char> is_new(size_t(n), 0);  // its row is written as a row: two threads may not both do it
+      const Index* slots = &fresh[first];
+      std::vector<char> is_new(slots_.size(), 0);  // its row is written as a row: two threads may not both do it
       for (int64_t k = 0; k < width; ++k) is_new[size_t(slots[k])] = 1;
       fresh_.resize(size_t(n * width));
-      gram_->block({rows.data(), 0, n}, {some.data() + first, 0, width}, fresh_.data());
+      gram_->block(rows.selection(), {some.data() + first, 0, width}, fresh_.data());
       parallel_chunks(n, kMirrored, n * width < 65536 ? 1 : gram_->threads(), [&](int64_t begin, int64_t length) {
         for (int64_t t = begin; t < begin + length; ++t)
-          for (int64_t k = 0; k < width; ++k) row(t)[slots[k]] = fresh_[t * width + k];
+          for (int64_t k = 0; k < width; ++k) row(leaders[t])[slots[k]] = fresh_[t * width + k];
         for (int64_t k = 0; k < width; ++k)
           for (int64_t t = begin; t < begin + length; ++t)
-            if (!is_new[size_t(t)]) row(slots[k])[t] = fresh_[t * width + k];
+            if (!is_new[size_t(leaders[t])]) row(slots[k])[leaders[t]] = fresh_[t * width + k];
       });
+    }
+  }
+
+  // Rows and columns of those that share a row of the data with another slot, and of the slack, which has no values.
+  void copy(const std::vector<std::pair<Index, Index>>& copies) {
+    for (const auto& [from, to] : copies) std::copy_n(row(from), count(), row(to));
+    if (slack_ >= 0) std::fill_n(row(slack_), count(), V(0));
+    if (copies.empty() && slack_ < 0) return;
+    for (int64_t s = 0; s < count(); ++s) {
+      for (const auto& [from, to] : copies) row(s)[to] = row(s)[from];
+      if (slack_ >= 0) row(s)[slack_] = V(0);
     }
   }
 
   bool solve_block(std::vector<Index>& kept, const BlockOptions& options, int threads) {
     auto block = choose_block(
         count(), [this](int64_t s) { return slots_[s].score; }, [this](int64_t s) { return slots_[s].weight > 0; },
-        options.block, kept);
+        options.block, with_slack(kept, slack_));
     std::sort(block.begin(), block.end());  // rows of the matrix are then read in order
     set_inner(block, threads);
     const bool moved = inner_.run(options.accuracy, 20 * int64_t(block.size())) > 0;
@@ -226,13 +295,15 @@ class WorkingSet {
   std::shared_ptr<Gram<V>> gram_;
   int64_t capacity_, stride_;
   double bias_;
+  bool grows_;
   SpareArray<V> values_;
   std::vector<Index> slot_of_;
   std::vector<Member> slots_;
+  Index slack_ = -1;  // its slot
   std::vector<double> product_;
   std::vector<V> fresh_;
   InnerProblem<V> inner_;
-  double quadratic_ = 0, half_linear_value_ = 0, scale_ = 1;
+  double quadratic_ = 0, half_linear_value_ = 0, scale_ = 1, growth_ = 1;
 };
 
 }  // namespace swapsvm

@@ -10,7 +10,7 @@ struct ModifiedFrankWolfe {
   template <class V>
   static Move choose(State<V>& state) {
     const int64_t i = state.toward(), j = state.away();
-    const double slope_toward = state.gap(), slope_away = 2 * (state.score(j) - state.score(i)) - slope_toward;
+    const double slope_toward = state.slope(), slope_away = 2 * (state.score(j) - state.score(i)) - slope_toward;
     const Search away = state.search_away(j);
     if (slope_toward >= slope_away || away.step == 0) return state.toward_move(i, state.search_toward(i));
     return state.away_move(j, away);

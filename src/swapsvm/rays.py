@@ -39,6 +39,7 @@ class Correction:
     variables: np.ndarray
     weights: np.ndarray
     scale: float = 1.0
+    growth: float = 1.0  # of the radius of the simplex, which scale and weights have seen already
     fused: bool = False  # bring the gradient up to date without the cache of columns
     kind: str = "corrective"
     empty: bool = False

@@ -130,7 +130,7 @@ class State(ABC):
 
     @abstractmethod
     def diagonal_range(self) -> tuple[float, float]:
-        """Smallest and largest Q_ii."""
+        """Smallest and largest Q_ii; the slack vertex, whose is 0, is not counted."""
 
     @property
     def support_size(self) -> int:
@@ -145,6 +145,10 @@ class State(ABC):
     def largest_face(self) -> float:
         """How many variables a face may have for its kernel values to fit into the budget of memory."""
         return np.inf
+
+    def sample_order(self, rng: np.random.Generator) -> np.ndarray:
+        """All variables so that the first ones, however many, are a sample of the data."""
+        return rng.permutation(self.size)
 
     @abstractmethod
     def violators(self, count: int) -> np.ndarray:
@@ -436,7 +440,8 @@ class KernelState(State):
         ridge = np.atleast_1d(np.asarray(problem.ridge, dtype=np.float64))
         half_linear = np.empty(0) if problem.linear is None else np.asarray(problem.linear, dtype=np.float64) / 2
         bits = "32" if problem.gram.single else "64"
-        arguments = (problem.gram.core, list(problem.segments), ridge, half_linear, float(problem.bias))
+        radius = (float(problem.radius or 0.0), problem.grows)
+        arguments = (problem.gram.core, list(problem.segments), ridge, half_linear, float(problem.bias), radius)
         if self.sampling is None:
             self.core = getattr(_core, "FullState" + bits)(*arguments)
         else:
@@ -444,7 +449,7 @@ class KernelState(State):
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
         self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far
 
-    weights = property(lambda self: np.asarray(self.core.weights))
+    weights = property(lambda self: np.asarray(self.core.weights) * self.core.radius)
     support = property(lambda self: np.asarray(self.core.support))
     support_size = property(lambda self: self.core.support_size)
     value = property(lambda self: self.core.value)
@@ -484,7 +489,7 @@ class KernelState(State):
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
-            self.core.correct(variables, weights, move.scale, move.fused)
+            self.core.correct(variables, weights, move.scale, move.growth, move.fused)
         else:
             kind = KINDS.index(move.kind)
             self.core.move(kind, move.scale, move.i, move.add, move.j, move.sub, move.drop)
@@ -508,7 +513,8 @@ class KernelState(State):
 
     def diagonal_range(self) -> tuple[float, float]:
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
-        return float(diagonal.min()), float(diagonal.max())
+        of_rows = diagonal[self.problem.signs != 0]
+        return float(of_rows.min()), float(of_rows.max())
 
     @property
     def patience(self) -> int:
@@ -546,6 +552,9 @@ class KernelState(State):
         budget = gram.cache_counts["budget"] / (2 if gram.memory_pays else 1)  # the other half is for lines
         return max(512.0, float(np.sqrt(budget / gram.dtype.itemsize)))
 
+    def sample_order(self, rng: np.random.Generator) -> np.ndarray:
+        return self.problem.sample_order(rng)
+
     def violators(self, count: int) -> np.ndarray:
         return np.asarray(self.core.violators(count))
 
@@ -568,8 +577,8 @@ class KernelState(State):
         """Weights that solve the problem on these variables to a part of their gap or value, by blocks of swaps."""
         capacity = min(self.largest_face, self.size)
         listed = np.asarray(variables, np.int32)
-        found, weights, scale = self.core.solve_on(listed, int(capacity), block, blocks, accuracy)
-        return Correction(found, weights, scale, fused=True)
+        found, weights, scale, growth = self.core.solve_on(listed, int(capacity), block, blocks, accuracy)
+        return Correction(found, weights, scale, growth, fused=True)
 
     def refined(self) -> State | None:
         if not self.problem.gram.refinable:

@@ -26,7 +26,9 @@ class Progress:
     @property
     def relative_gap(self) -> float:
         """gap / scale."""
-        return self.gap / self.scale if self.scale > 0 else float("inf")
+        if self.scale > 0:
+            return self.gap / self.scale
+        return 0.0 if self.gap == 0 else float("inf")
 
 
 class Stop(ABC):

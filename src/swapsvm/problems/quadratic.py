@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,21 @@ class Quadratic:
         The kernel values.
     segments : sequence of (group, sign)
         The variables: one for each row of each segment's group, with that sign s. By default the first group with +1.
+        Segments may share a group, and then its kernel values. Sign 0 is one variable, the slack vertex: zero row and
+        column of Q.
     ridge : float or array
         One number, or one per variable.
     linear : array, optional
         c, one number per variable.
     bias : float
         A constant added to every kernel value.
+    radius : float, optional
+        The simplex stands for b = radius * a >= 0: weights sum to the radius, and value and gap are those of
+        c'b - b'Qb / 2, c being ``radius * linear / 2``.
+    grows : bool
+        b >= 0 is all that is asked. ``radius`` is then a bound on the sum of b; a state works with as much of it as it
+        needs (it takes a slack vertex), and the gap is that of the problem without it, for which every ridge is
+        positive but that of the slack.
     """
 
     gram: Gram
@@ -35,6 +44,8 @@ class Quadratic:
     ridge: Any = 0.0
     linear: Any = None
     bias: float = 0.0
+    radius: float | None = None
+    grows: bool = False
 
     @classmethod
     def of_matrix(cls, Q: Any, linear: Any = None) -> Quadratic:
@@ -44,21 +55,26 @@ class Quadratic:
     @property
     def size(self) -> int:
         """Number of variables."""
-        return sum(len(self.gram.groups[group]) for group, _ in self.segments)
+        return sum(len(rows) for rows in self._segment_rows())
 
     @property
     def rows(self) -> np.ndarray:
         """The row of the data that each variable stands for."""
-        return np.concatenate([self.gram.groups[group] for group, _ in self.segments])
+        return np.concatenate(self._segment_rows())
 
     @property
     def signs(self) -> np.ndarray:
         """The sign of each variable."""
-        return np.concatenate([np.full(len(self.gram.groups[group]), sign) for group, sign in self.segments])
+        sizes = [len(rows) for rows in self._segment_rows()]
+        return np.repeat([sign for _, sign in self.segments], sizes)
+
+    def _segment_rows(self) -> list[np.ndarray]:
+        rows = [(self.gram.groups[group], sign) for group, sign in self.segments]
+        return [group if sign else group[:1] for group, sign in rows]
 
     def restricted(self, variables: np.ndarray, kernel_values: np.ndarray) -> Quadratic:
         """The problem on the face of these variables (ascending), whose kernel values are given."""
-        ends = np.cumsum([len(self.gram.groups[group]) for group, _ in self.segments])
+        ends = np.cumsum([len(rows) for rows in self._segment_rows()])
         cuts = np.searchsorted(variables, np.concatenate([[0], ends]))
         parts = [
             (sign, np.arange(a, b)) for (_, sign), a, b in zip(self.segments, cuts, cuts[1:], strict=False) if a < b
@@ -71,16 +87,26 @@ class Quadratic:
             ridge=ridge[variables] if ridge.ndim else ridge,
             linear=None if self.linear is None else np.asarray(self.linear)[variables],
             bias=self.bias,
+            radius=self.radius,
+            grows=self.grows,
         )
 
     def in_double(self) -> Quadratic:
         """The same problem with kernel values in double."""
-        return Quadratic(self.gram.in_double(), self.segments, self.ridge, self.linear, self.bias)
+        return replace(self, gram=self.gram.in_double())
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random variables on whose face a run starts: the same number from each segment, as far as they go."""
-        sizes = np.array([len(self.gram.groups[group]) for group, _ in self.segments])
+        sizes = np.array([len(rows) for rows in self._segment_rows()])
         offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         share = -(-count // len(sizes))
         picks = [o + rng.choice(n, size=min(n, share), replace=False) for o, n in zip(offsets, sizes, strict=True)]
         return np.sort(np.concatenate(picks))
+
+    def start_weights(self, variables: np.ndarray) -> np.ndarray:
+        """Weights of a run that does not solve the problem on its first variables."""
+        return np.ones(len(variables))
+
+    def sample_order(self, rng: np.random.Generator) -> np.ndarray:
+        """All variables so that the first ones, however many, are a sample of the data."""
+        return rng.permutation(self.size)

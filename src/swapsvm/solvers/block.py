@@ -64,7 +64,7 @@ class Block(Solver):
     def working_set(self, state: State) -> np.ndarray:
         """The support and the violators; at first a random sample of the rows."""
         if self._sampled == 0:
-            self._order = np.random.default_rng(0).permutation(state.size)
+            self._order = state.sample_order(np.random.default_rng(0))
             self._sampled = min(SAMPLE, state.size) if state.gap > state.scale else state.size
             if self._sampled < state.size:
                 return np.union1d(state.support, self._order[: self._sampled])

@@ -1,0 +1,107 @@
+"""The dual of L2-loss support vector regression: maximize c'b - b'Qb / 2 over b = (beta, beta*) >= 0.
+
+    Q = [[K', -K'], [-K', K']] + diag(1 / (C w)),   K' = K + 1,   c = (y - epsilon, -y - epsilon)
+
+The prediction is sum_i (beta_i - beta*_i) (k(x_i, x) + 1). On the simplex b = radius * a, with a slack vertex for the
+rest of the weight. A given tube asks for b >= 0 alone. A learned one, as in Core Vector Regression, has c = (y, -y) and
+a radius that is the price of its width:
+
+    min over w, xi, epsilon >= 0:  |w|^2 / 2 + C/2 sum_i w_i (xi_i^2 + xi*_i^2) + radius * epsilon
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..gram import Gram
+from .l2_svc import Expansion
+from .quadratic import Quadratic
+
+EXCESS = 0.1  # mean of what residuals exceed a learned tube by, as a part of the standard deviation of y
+
+
+@dataclass(frozen=True, eq=False)
+class L2SVR(Quadratic):
+    """The regression of targets on the first group of a Gram: a variable for each sign of each row, then the slack."""
+
+    @classmethod
+    def of(
+        cls, gram: Gram, y: np.ndarray, C: float, epsilon: float | None, weights: np.ndarray | None = None
+    ) -> L2SVR:
+        """Targets and weights hold one number per row of the data; ``epsilon=None`` learns the tube."""
+        rows = gram.groups[0]
+        targets, weight = y[rows], np.ones(len(rows)) if weights is None else weights[rows]
+        c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
+        radius = largest_sum(c, C * np.tile(weight, 2)) if epsilon is not None else tube_price(targets, C * weight)
+        return cls(
+            gram,
+            ((0, 1.0), (0, -1.0), (0, 0.0)),
+            ridge=np.append(np.tile(1.0 / (C * weight), 2), 0.0),
+            linear=np.append(2.0 * c / radius, 0.0),
+            bias=1.0,
+            radius=radius,
+            grows=epsilon is not None,
+        )
+
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random rows, each with the sign that its target pulls to, and the slack."""
+        half = self.size // 2
+        picks = rng.choice(half, size=min(count, half), replace=False)
+        below = self.linear[picks] < self.linear[picks + half]
+        return np.append(np.sort(picks + half * below), self.size - 1)
+
+    def start_weights(self, variables: np.ndarray) -> np.ndarray:
+        """b = 0: all at the slack."""
+        return np.where(variables == self.size - 1, self.radius or 1.0, 0.0)
+
+    def sample_order(self, rng: np.random.Generator) -> np.ndarray:
+        """Rows in random order, both signs together: one sign alone would bend the fit to its side."""
+        half = self.size // 2
+        rows = rng.permutation(half)
+        return np.append(self.size - 1, np.column_stack([rows, rows + half]).ravel())
+
+    def model(self, weights: np.ndarray, value: float) -> Expansion:
+        """The prediction as an expansion over the rows."""
+        half = self.size // 2
+        if self._linear_value(weights) < value:  # b'Qb / 2 is the difference
+            raise ValueError(
+                "b'Qb is negative, so there is no regression function: the kernel is not positive semidefinite on these "
+                "rows. Use a smaller C, another gamma or coef0, or another kernel"
+            )
+        coef = weights[:half] - weights[half:-1]
+        support = np.flatnonzero(coef)
+        return Expansion(self.gram.groups[0][support], coef[support], float(coef.sum()))
+
+    def tube(self, weights: np.ndarray, value: float, gap: float) -> float:
+        """The learned width: the multiplier max(c - Qb, 0) of the radius, which is in gap = radius * width - b'(c - Qb).
+
+        With xi = b / C, this width and w of the model the primal value is no more than ``gap`` above the optimum.
+        """
+        slope = 2.0 * value - self._linear_value(weights)  # b'(c - Qb)
+        return max(0.0, (gap + slope) / float(self.radius or 1.0))
+
+    def _linear_value(self, weights: np.ndarray) -> float:
+        return float(self.linear @ weights) * float(self.radius or 1.0) / 2.0
+
+
+def largest_sum(c: np.ndarray, weight: np.ndarray) -> float:
+    """Four times a bound on the sum of any b of positive value.
+
+    From c'b >= b'Qb / 2 >= sum_i b_i^2 / (2 weight_i) follows sum_i b_i^2 / weight_i <= 4 sum_i weight_i max(c_i, 0)^2,
+    and by Cauchy sum_i b_i <= 2 sqrt(sum_i weight_i * sum_i weight_i max(c_i, 0)^2). Twice that leaves room.
+    """
+    largest = np.abs(c).max(initial=0.0) or 1.0
+    bound = np.sqrt(weight.sum() * (weight @ np.maximum(c / largest, 0.0) ** 2)) * largest
+    return float(4.0 * bound) or 1.0
+
+
+def tube_price(y: np.ndarray, weight: np.ndarray) -> float:
+    """C m mu of Core Vector Regression, where mu is the mean of what residuals exceed the tube by.
+
+    mu is a fixed part of the spread of y, so that scaled targets have a scaled tube.
+    """
+    total = weight.sum()
+    spread = np.sqrt(weight @ (y - weight @ y / total) ** 2 / total)
+    return float(EXCESS * spread * total) or 1.0
