@@ -27,6 +27,13 @@ struct Segment {
   size_t line = 0;  // of its group, among the lines of a column
 };
 
+// All that the next moves depend on, but kernel values: a run goes on from it to the last bit.
+struct Snapshot {
+  std::vector<Index> active, slots, kept;  // in the order in which the state and its working set hold them
+  std::vector<double> weights, h, numbers;
+  std::vector<int64_t> counts;
+};
+
 template <class V>
 class State {
  public:
@@ -42,7 +49,9 @@ class State {
     }
     if (terms_.grows && (slack_ < 0 || !(terms_.radius > 0)))
       throw std::invalid_argument("a radius that grows needs a first value and a slack vertex");
+    for (const double c : terms_.half_linear) linear_.push_back(c * radius());
     weights_.assign(size_, 0.0);
+    h_.assign(size_, 0.0);
     position_.assign(size_, -1);
     for (int64_t v = 0; v < size_; ++v) {
       if (!std::isfinite(diagonal(v)))
@@ -77,7 +86,7 @@ class State {
     const double s = sign(v);
     return s * s * (gram_->diagonal(row(v)) + terms_.bias) + ridge(v);
   }
-  virtual double score(int64_t v) const = 0;
+  double score(int64_t v) const { return h_[v] - half_linear(v); }
 
   // ---- the three rays: MATH.md, "Quadratic case" ----------------------------------------------------------
 
@@ -182,6 +191,7 @@ class State {
   // change becomes their sum.
   virtual void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
     replace_weights(variables, values);
+    take_radius();
     certify();
   }
 
@@ -193,8 +203,7 @@ class State {
       working_set_ =
           std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_);
     std::vector<Member> members;
-    for (const Index v : variables)
-      members.push_back({v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)});
+    for (const Index v : variables) members.push_back(member(v));
     try {
       working_set_->assign(members);
     } catch (...) {  // a user's function failed: slots without values may not stay behind
@@ -203,6 +212,35 @@ class State {
     }
     options.most_growth = terms_.grows ? largest_radius_ / terms_.radius : 1.0;
     return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
+  }
+
+  virtual Snapshot snapshot() const {
+    Snapshot s;
+    s.active = active_, s.h = h_;
+    for (const Index v : active_) s.weights.push_back(weights_[v]);
+    if (working_set_) s.slots = working_set_->variables();
+    s.numbers = {quadratic_, half_linear_value_, toward_score_, best_value_, best_gap_, window_gap_, radius(), excess_};
+    s.counts = {toward_, away_, moves_, fruitless_, exhausted_, working_set_ ? working_set_->capacity() : 0};
+    return s;
+  }
+
+  // Back to a snapshot of this problem. The working set computes its kernel values again unless it still holds them.
+  virtual void restore(const Snapshot& s) {
+    replace_weights(s.active, s.weights);
+    h_ = s.h;
+    quadratic_ = s.numbers[0], half_linear_value_ = s.numbers[1], toward_score_ = s.numbers[2];
+    best_value_ = s.numbers[3], best_gap_ = s.numbers[4], window_gap_ = s.numbers[5];
+    if (terms_.grows) place_radius(s.numbers[6]);
+    excess_ = s.numbers[7];
+    toward_ = s.counts[0], away_ = s.counts[1], moves_ = s.counts[2], fruitless_ = s.counts[3];
+    exhausted_ = s.counts[4] != 0;
+    if (working_set_ && working_set_->variables() == s.slots) return;
+    working_set_.reset();
+    if (s.slots.empty()) return;
+    working_set_ = std::make_unique<WorkingSet<V>>(gram_, size_, s.counts[5], terms_);
+    std::vector<Member> members;
+    for (const Index v : s.slots) members.push_back(v < 0 ? Member{} : member(v));
+    working_set_->place(members);
   }
 
   // The corrective step: these weights for the listed variables, the others times `scale`. h follows by the columns of
@@ -230,6 +268,10 @@ class State {
   }
   double sign(int64_t v) const { return segment(v).sign; }
 
+  Member member(Index v) const {
+    return {v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)};
+  }
+
   double entry(int64_t i, int64_t j) {
     if (i == j) return diagonal(i);
     const double signs = sign(i) * sign(j);
@@ -246,16 +288,27 @@ class State {
 
   double unit() const { return terms_.radius > 0 ? terms_.radius * terms_.radius / 2 : 1.0; }
 
+  void place_radius(double radius) {
+    terms_.radius = radius;
+    for (size_t v = 0; v < linear_.size(); ++v) terms_.half_linear[v] = linear_[v] / radius;
+  }
+  // A radius that may change becomes the sum of weights that were set.
+  void take_radius() {
+    if (!terms_.grows) return;
+    double total = 0;
+    for (const Index v : active_) total += weights_[v];
+    if (total > 0 && std::isfinite(total)) place_radius(total);
+  }
+
   // Another radius at the same b, and so the same Qb; the slack makes up the difference. a, h and c / radius shrink
   // alike.
   void set_radius(double radius) {
     const double factor = terms_.radius / radius;
-    terms_.radius = radius;
     double total = 0;
+    place_radius(radius);
     for (const Index v : active_)
       if (v != slack_) total += weights_[v] *= factor;
     set_weight(slack_, std::max(0.0, 1.0 - total));
-    for (double& c : terms_.half_linear) c *= factor;
     quadratic_ *= factor * factor, half_linear_value_ *= factor * factor, excess_ *= factor * factor;
     scale_gradient(factor);
   }
@@ -288,12 +341,8 @@ class State {
 
   void replace_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
     clear_weights();
-    double total = 0;
     for (size_t k = 0; k < variables.size(); ++k)
-      if (values[k] > 0) set_weight(variables[k], values[k]), total += values[k];
-    if (!terms_.grows || !(total > 0)) return;
-    for (double& c : terms_.half_linear) c *= terms_.radius / total;
-    terms_.radius = total;
+      if (values[k] > 0) set_weight(variables[k], values[k]);
   }
 
   void clear_weights() {
@@ -326,10 +375,7 @@ class State {
 
   // Sets the weights of a correction and returns what it changed beyond the scale: a_new - scale a_old.
   std::vector<std::pair<Index, double>> change_weights(const Correction& c) {
-    if (c.growth != 1.0) {
-      terms_.radius *= c.growth;
-      for (double& each : terms_.half_linear) each /= c.growth;
-    }
+    if (c.growth != 1.0) place_radius(terms_.radius * c.growth);
     if (c.scale != 1.0)
       for (const Index v : active_) weights_[v] *= c.scale;
     std::vector<std::pair<Index, double>> changes;
@@ -464,14 +510,15 @@ class State {
   std::vector<int> groups_;  // of the segments, each once
   Terms terms_;
   int64_t size_ = 0;
-  std::vector<double> weights_;
+  std::vector<double> weights_, h_;  // a sampled state knows h on the active set and its last sample only
   std::vector<Index> active_, position_;
   std::vector<double> kernel_of_active_;
   double quadratic_ = 0, half_linear_value_ = 0;
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
   int64_t slack_ = -1;
-  double excess_ = 0;  // sum of excess_of, as far as the state knows
+  double excess_ = 0;           // sum of excess_of, as far as the state knows
+  std::vector<double> linear_;  // radius times half_linear
 
  private:
   static constexpr double kLeastRoom = 1.0 / 16;
