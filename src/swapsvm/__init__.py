@@ -2,14 +2,15 @@
 
 ::
 
-    SVC ── L2SVC ── Quadratic ── Gram ── Kernel
+    SVC ── L2SVC ─┐
+    SVR ── L2SVR ─┴─ Quadratic ── Gram ── Kernel
                         │
     maximize ── Run ── State ── Solver          Concave (a user's own g) ── State
                  │
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, FitProgress
+from .estimators import SVC, SVCCV, SVR, FitProgress
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVCCV",
+    "SVR",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",

@@ -3,5 +3,6 @@
 from .observing import FitProgress
 from .selection import SVCCV
 from .svc import SVC
+from .svr import SVR
 
-__all__ = ["SVC", "SVCCV", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "SVR", "FitProgress"]

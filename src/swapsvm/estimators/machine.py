@@ -113,11 +113,16 @@ class KernelMachine(BaseEstimator):
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
 
-    def _checked_rows(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
+    def _checked_rows(
+        self, X: Any, y: Any = "no_validation", *, reset: bool = False, y_numeric: bool = False
+    ) -> Any:
         """X, or X and y, as the core takes them; to predict (``reset=False``) only by a fitted estimator."""
         if not reset:
             check_is_fitted(self)
-        found = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        options: dict[str, Any] = {"y_numeric": True} if y_numeric else {}
+        found = validate_data(
+            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options
+        )
         rows = found[0] if isinstance(found, tuple) else found
         if reset and self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"a precomputed kernel matrix is square (n_samples x n_samples); X has shape {rows.shape}")

@@ -21,6 +21,8 @@ from .quadratic import Quadratic
 
 EXCESS = 0.1  # mean of what residuals exceed a learned tube by, as a part of the standard deviation of y
 
+LEAST = 1e-100  # smallest largest target
+
 
 @dataclass(frozen=True, eq=False)
 class L2SVR(Quadratic):
@@ -33,6 +35,7 @@ class L2SVR(Quadratic):
         """Targets and weights hold one number per row of the data; ``epsilon=None`` learns the tube."""
         rows = gram.groups[0]
         targets, weight = y[rows], np.ones(len(rows)) if weights is None else weights[rows]
+        check_scale(targets)
         c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
         radius = largest_sum(c, C * np.tile(weight, 2)) if epsilon is not None else tube_price(targets, C * weight)
         return cls(
@@ -84,6 +87,13 @@ class L2SVR(Quadratic):
 
     def _linear_value(self, weights: np.ndarray) -> float:
         return float(self.linear @ weights) * float(self.radius or 1.0) / 2.0
+
+
+def check_scale(y: np.ndarray) -> None:
+    """Values are squares of targets, which must not leave the range of a double."""
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest and not LEAST < largest < 1 / LEAST:
+        raise ValueError(f"targets up to {largest:.3g} have squares out of the range of a double: scale y and epsilon")
 
 
 def largest_sum(c: np.ndarray, weight: np.ndarray) -> float:
