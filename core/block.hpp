@@ -1,8 +1,9 @@
 // The innermost level of the block engine: SWAP-2o among about a thousand vertices, at cache speed.
 //
-// Swaps keep the weight of the block; toward moves also scale everything outside of it, which is one number, `scale`,
-// for whoever brings the other scores up to date. Scores and Q are in V here: the owner of the block computes the
-// scores that follow from the new weights afresh, in double.
+// If b >= 0 is all that is asked, two variables at a time take what they need from the slack: exact steps in a plane.
+// Otherwise swaps keep the weight of the block, and toward moves also scale everything outside of it, which is one
+// number, `scale`, for whoever brings the other scores up to date. Scores and Q are in V here: the owner of the block
+// computes the scores that follow from the new weights afresh, in double.
 #pragma once
 
 #include <algorithm>
@@ -69,10 +70,62 @@ struct InnerProblem {
     return max_moves;
   }
 
+  // The same for b >= 0: the worst variable, and the one that gains most beside it.
+  int64_t run_pairs(double accuracy, int64_t max_moves) {
+    if (size() == 0) return 0;
+    Lowest worst = update_violations({V(1), V(0), V(0), row(0), row(0)});
+    const double target = accuracy * worst.score;
+    for (int64_t moves = 0; moves < max_moves; ++moves) {
+      if (!(worst.score < target)) return moves;
+      const int64_t i = worst.place;
+      const int64_t partner = hot_updates<V>().best_partner(
+          {row(i), diagonal.data(), score.data(), active.data(), diagonal[i], score[i], size()});
+      const int64_t j = partner == i ? -1 : partner;
+      const PairStep step = pair_step(i, j);
+      if (step.i == 0 && step.j == 0) return moves;
+      add(i, step.i);
+      if (j >= 0) add(j, step.j);
+      worst = update_violations({V(1), V(step.i / unit), V(-step.j / unit), row(i), row(j >= 0 ? j : i)});
+    }
+    return max_moves;
+  }
+
  private:
+  struct PairStep {
+    double i = 0, j = 0;
+  };
+
   int64_t size() const { return int64_t(weights.size()); }
   const V* row(int64_t v) const { return q.values.get() + v * size(); }
   double h(int64_t v) const { return unit * double(score[v]) + half_linear[v]; }
+
+  // min of t'Qt / 2 + score't over t_i >= -weight_i and t_j >= -weight_j: inside, or on the better of two edges.
+  PairStep pair_step(int64_t i, int64_t j) const {
+    const double q_ii = double(diagonal[i]), s_i = unit * double(score[i]);
+    if (j < 0) return {least_of(s_i, q_ii, weights[i]), 0};
+    const double q_jj = double(diagonal[j]), q_ij = double(row(i)[j]), s_j = unit * double(score[j]);
+    const double determinant = q_ii * q_jj - q_ij * q_ij;
+    const PairStep inside{(q_ij * s_j - q_jj * s_i) / determinant, (q_ij * s_i - q_ii * s_j) / determinant};
+    if (determinant > 0 && inside.i >= -weights[i] && inside.j >= -weights[j]) return inside;
+    const PairStep edge_i{-weights[i], least_of(s_j - q_ij * weights[i], q_jj, weights[j])};
+    const PairStep edge_j{least_of(s_i - q_ij * weights[j], q_ii, weights[i]), -weights[j]};
+    const auto value = [&](const PairStep& t) {
+      return t.i * (s_i + q_ii * t.i / 2) + t.j * (s_j + q_jj * t.j / 2) + t.i * t.j * q_ij;
+    };
+    return value(edge_i) < value(edge_j) ? edge_i : edge_j;
+  }
+  static double least_of(double slope, double curvature, double weight) {
+    return curvature > 0 ? std::max(-slope / curvature, -weight) : 0.0;
+  }
+
+  void add(int64_t v, double step) {
+    weights[v] = step == -weights[v] ? 0.0 : weights[v] + step;
+    active[v] = weights[v] > 0 ? V(1) : V(0);
+  }
+
+  Lowest update_violations(const ScoreUpdate<V>& u) {
+    return hot_updates<V>().update_violations(u, score.data(), active.data(), size());
+  }
 
   // The better of a swap and a toward step, as steps/swap.hpp.
   Move choose(int64_t i, int64_t j, double mean) const {

@@ -386,9 +386,9 @@ Extremes scan(const double* h, const double* half_linear, const double* weights,
   return result;
 }
 
-// Scores change by two rows of Q; the smallest of the new ones is found on the way.
-template <class V>
-Lowest update_scores(const ScoreUpdate<V>& u, V* score, int64_t count) {
+// Scores change by two rows of Q; the smallest key(score, place) of the new ones is found on the way.
+template <class V, class Key>
+Lowest update_by(const ScoreUpdate<V>& u, V* score, int64_t count, Key key) {
   constexpr int lanes = kLanes<V>;
   Vec<V> best = splat<V>(V(__builtin_inf()));
   Int<V> best_at = {}, at;
@@ -397,8 +397,9 @@ Lowest update_scores(const ScoreUpdate<V>& u, V* score, int64_t count) {
   for (; k + lanes <= count; k += lanes, at += lanes) {
     const Vec<V> next = load<V>(score + k) * u.scale + load<V>(u.row_i + k) * u.add - load<V>(u.row_j + k) * u.sub;
     store<V>(score + k, next);
-    best_at = next < best ? at : best_at;
-    best = smaller<V>(next, best);
+    const Vec<V> seen = key(next, k);
+    best_at = seen < best ? at : best_at;
+    best = smaller<V>(seen, best);
   }
   Lowest result{__builtin_inf(), 0};
   for (int l = 0; l < lanes; ++l)
@@ -406,44 +407,84 @@ Lowest update_scores(const ScoreUpdate<V>& u, V* score, int64_t count) {
       result = {double(best[l]), best_at[l]};
   for (; k < count; ++k) {
     score[k] = score[k] * u.scale + u.row_i[k] * u.add - u.row_j[k] * u.sub;
-    if (score[k] < result.score) result = {double(score[k]), k};
+    const V seen = key(score[k], k);
+    if (seen < result.score) result = {double(seen), k};
   }
   return result;
 }
 
-// Gains are fractions rise^2 / curvature; they are compared by cross-multiplication, which is cheaper than dividing.
 template <class V>
-int64_t best_swap(const SwapCandidates<V>& c) {
+Lowest update_scores(const ScoreUpdate<V>& u, V* score, int64_t count) {
+  return update_by<V>(u, score, count, [](auto next, int64_t) { return next; });
+}
+
+template <class V>
+struct Violation {
+  const V* active;
+  Vec<V> operator()(Vec<V> score, int64_t k) const { return score > 0 ? -score * load<V>(active + k) : score; }
+  V operator()(V score, int64_t k) const { return score > 0 ? -score * active[k] : score; }
+};
+
+template <class V>
+Lowest update_violations(const ScoreUpdate<V>& u, V* score, const V* active, int64_t count) {
+  return update_by<V>(u, score, count, Violation<V>{active});
+}
+
+// Gains are fractions rise^2 / curvature; they are compared by cross-multiplication, which is cheaper than dividing.
+// gain(score, active, row, diagonal, rise, curvature) gives both, for vectors and for single numbers.
+template <class V, class Gain>
+int64_t best_gain(const SwapCandidates<V>& c, Gain gain) {
   constexpr int lanes = kLanes<V>;
   const V least = V(1e-30);  // a curvature of zero is as good as it gets
-  Vec<V> best_rise = {}, best_curvature = splat<V>(V(1));
+  Vec<V> best_square = {}, best_curvature = splat<V>(V(1));
   Int<V> best_at = Int<V>{} - 1, at;
   for (int l = 0; l < lanes; ++l) at[l] = l;
   int64_t k = 0;
   for (; k + lanes <= c.count; k += lanes, at += lanes) {
-    const Vec<V> rise = (load<V>(c.score + k) - c.score_i) * load<V>(c.active + k), square = rise * rise;
-    const Vec<V> row = load<V>(c.row_i + k);
-    const Vec<V> curvature = larger<V>(load<V>(c.diagonal + k) + c.diagonal_i - row - row, splat<V>(least));
-    const Int<V> better = (rise > 0) & (square * best_curvature > best_rise * curvature);
-    best_rise = better ? square : best_rise;
+    Vec<V> rise, curvature;
+    gain(load<V>(c.score + k), load<V>(c.active + k), load<V>(c.row_i + k), load<V>(c.diagonal + k), rise, curvature);
+    curvature = larger<V>(curvature, splat<V>(least));
+    const Vec<V> square = rise * rise;
+    const Int<V> better = (rise > 0) & (square * best_curvature > best_square * curvature);
+    best_square = better ? square : best_square;
     best_curvature = better ? curvature : best_curvature;
     best_at = better ? at : best_at;
   }
-  double top_rise = 0, top_curvature = 1;
+  double top_square = 0, top_curvature = 1;
   int64_t place = -1;
-  const auto see = [&](double rise, double curvature, int64_t v) {
-    const double ours = rise * top_curvature, theirs = top_rise * curvature;
+  const auto see = [&](double square, double curvature, int64_t v) {
+    const double ours = square * top_curvature, theirs = top_square * curvature;
     if (ours > theirs || (ours == theirs && place >= 0 && v < place))
-      top_rise = rise, top_curvature = curvature, place = v;
+      top_square = square, top_curvature = curvature, place = v;
   };
   for (int l = 0; l < lanes; ++l)
-    if (best_at[l] >= 0) see(double(best_rise[l]), double(best_curvature[l]), best_at[l]);
+    if (best_at[l] >= 0) see(double(best_square[l]), double(best_curvature[l]), best_at[l]);
   for (; k < c.count; ++k) {
-    const V rise = (c.score[k] - c.score_i) * c.active[k];
-    const V curvature = c.diagonal[k] + c.diagonal_i - c.row_i[k] - c.row_i[k];
+    V rise, curvature;
+    gain(c.score[k], c.active[k], c.row_i[k], c.diagonal[k], rise, curvature);
     if (rise > 0) see(double(rise) * double(rise), curvature > least ? curvature : least, k);
   }
   return place;
+}
+
+template <class V>
+int64_t best_swap(const SwapCandidates<V>& c) {
+  return best_gain<V>(c, [&](auto score, auto active, auto row, auto diagonal, auto& rise, auto& curvature) {
+    rise = (score - c.score_i) * active;
+    curvature = diagonal + c.diagonal_i - row - row;
+  });
+}
+
+template <class V>
+int64_t best_partner(const SwapCandidates<V>& c) {
+  const V slope = c.score_i / c.diagonal_i, inverse = V(1) / c.diagonal_i;
+  const V rounding = sizeof(V) == 4 ? V(1e-6) : V(2e-15);
+  return best_gain<V>(c, [&](auto score, auto active, auto row, auto diagonal, auto& rise, auto& curvature) {
+    const auto after = score - slope * row;
+    rise = after < 0 ? -after : after * active;
+    curvature = diagonal - row * row * inverse;
+    curvature = curvature > rounding * diagonal ? curvature : rounding * diagonal;  // of i itself nothing else is left
+  });
 }
 
 template <class V>
@@ -455,7 +496,8 @@ template <class T, class V>
 constexpr HotKernels<T, V> kKernels{kStripWidth<V>,     kLanes<V>,     line<T, V>,
                                     block_values<T, V>, product<T, V>, products<T, V>};
 template <class V>
-constexpr HotUpdates<V> kUpdates{update<V>, exponential_of<V>, best_swap<V>, update_scores<V>};
+constexpr HotUpdates<V> kUpdates{update<V>,       exponential_of<V>, best_swap<V>,
+                                 best_partner<V>, update_scores<V>,  update_violations<V>};
 
 }  // namespace
 

@@ -92,8 +92,13 @@ struct HotUpdates {
   void (*exponential)(V* values, int64_t count);
   // argmax over active j with score_j > score_i of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj), or -1
   int64_t (*best_swap)(const SwapCandidates<V>&);
+  // argmax over j of what a step of j gains after one of i: (score_j - score_i Q_ij / Q_ii)^2 / (Q_jj - Q_ij^2 / Q_ii),
+  // where an inactive j may only grow; or -1
+  int64_t (*best_partner)(const SwapCandidates<V>&);
   // updates the scores and returns the smallest and its first place, in one pass
   Lowest (*update_scores)(const ScoreUpdate<V>&, V* score, int64_t count);
+  // the same, but of minus the violations: -|score| where active, min(score, 0) elsewhere
+  Lowest (*update_violations)(const ScoreUpdate<V>&, V* score, const V* active, int64_t count);
 };
 
 struct HotScan {

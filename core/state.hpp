@@ -198,19 +198,21 @@ class State {
   // Weights that solve the problem on these variables approximately; `capacity` bounds what their kernel values take.
   // A set that outgrows it gets half as much again, so that one that grows by single vertices is not computed anew.
   Correction solve_on(const std::vector<Index>& variables, int64_t capacity, BlockOptions options) {
-    const int64_t wanted = int64_t(variables.size());
+    const int64_t wanted = int64_t(variables.size()) + (terms_.grows ? 1 : 0);
     if (!working_set_ || working_set_->capacity() < wanted)
       working_set_ =
           std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_);
     std::vector<Member> members;
     for (const Index v : variables) members.push_back(member(v));
+    if (terms_.grows && std::find(variables.begin(), variables.end(), Index(slack_)) == variables.end())
+      members.push_back(member(Index(slack_)));
     try {
       working_set_->assign(members);
     } catch (...) {  // a user's function failed: slots without values may not stay behind
       working_set_.reset();
       throw;
     }
-    options.most_growth = terms_.grows ? largest_radius_ / terms_.radius : 1.0;
+    options.most_growth = terms_.grows ? 8 * std::max(1.0, largest_radius_ / terms_.radius) : 1.0;
     return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
   }
 

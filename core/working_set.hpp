@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "block.hpp"
@@ -123,7 +125,7 @@ class WorkingSet {
       if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
       if (!options.go_on()) break;
       if (!solve_block(kept, options, threads)) break;
-      if (slack_ >= 0 && slots_[slack_].weight < kLeastRoom && 2 * growth_ <= options.most_growth) grow(2.0);
+      if (grows_) make_room(options.most_growth);
     }
     Correction c;
     for (const Member& m : slots_)
@@ -139,6 +141,18 @@ class WorkingSet {
   static constexpr int64_t kColumns = 2048;
 
   static constexpr double kLeastRoom = 0.25;
+
+  // Pairs take from the slack what they need.
+  void make_room(double most_growth) {
+    while (slots_[slack_].weight < kLeastRoom) {
+      if (2 * growth_ > most_growth)
+        throw std::invalid_argument(
+            "the kernel is not positive semidefinite on these rows: use a smaller C, another gamma or coef0, or "
+            "another "
+            "kernel");
+      grow(2.0);
+    }
+  }
 
   // A radius that is so many times larger, at the same b: as State::set_radius.
   void grow(double factor) {
@@ -228,7 +242,8 @@ class WorkingSet {
         options.block, with_slack(kept, slack_));
     std::sort(block.begin(), block.end());  // rows of the matrix are then read in order
     set_inner(block, threads);
-    const bool moved = inner_.run(options.accuracy, 20 * int64_t(block.size())) > 0;
+    const int64_t most = 20 * int64_t(block.size());
+    const bool moved = (grows_ ? inner_.run_pairs(options.accuracy, most) : inner_.run(options.accuracy, most)) > 0;
     if (moved) apply(block, threads);
     return moved;
   }
@@ -286,6 +301,7 @@ class WorkingSet {
     for (size_t k = 0; k < changed.size(); ++k) slots_[changed[k]].score += change[k] * slots_[changed[k]].ridge;
     for (Member& m : slots_) m.weight *= s;
     for (size_t k = 0; k < block.size(); ++k) slots_[block[k]].weight = inner_.weights[k];
+    if (grows_) slots_[slack_].weight -= std::accumulate(change.begin(), change.end(), 0.0);
     half_linear_value_ *= s;
     for (size_t k = 0; k < changed.size(); ++k) {
       const Member& m = slots_[changed[k]];
