@@ -147,9 +147,8 @@ class WorkingSet {
     while (slots_[slack_].weight < kLeastRoom) {
       if (2 * growth_ > most_growth)
         throw std::invalid_argument(
-            "the kernel is not positive semidefinite on these rows: use a smaller C, another gamma or coef0, or "
-            "another "
-            "kernel");
+            "in this precision the kernel is not positive semidefinite on these rows: use float64 data, a smaller C, "
+            "another gamma or coef0, or another kernel");
       grow(2.0);
     }
   }

@@ -92,6 +92,7 @@ class State(ABC):
     scale: float  # what a relative gap is relative to
     evaluations: int
     single = False  # whether it computes in single precision
+    radius = 1.0  # what the weights sum to
 
     @abstractmethod
     def toward(self) -> int:
@@ -468,6 +469,7 @@ class KernelState(State):
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
         self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far
 
+    radius = property(lambda self: self.core.radius)
     weights = property(lambda self: np.asarray(self.core.weights) * self.core.radius)
     support = property(lambda self: np.asarray(self.core.support))
     support_size = property(lambda self: self.core.support_size)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..gram import Gram
 from ..kernels import Kernel
 from ..problems import L2SVR
 from ..solve import Result
@@ -16,6 +17,8 @@ from ..state import Sampling
 from .machine import KernelMachine
 from .prediction import expansion_values
 from .subproblems import Subproblem
+
+LARGEST_RATIO = 1e6  # of k(x, x) and 1/C in single precision
 
 
 class SVR(RegressorMixin, KernelMachine):
@@ -209,6 +212,13 @@ class SVR(RegressorMixin, KernelMachine):
     def _subproblem(self, rows: int, y: np.ndarray, weights: np.ndarray | None) -> Subproblem:
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
         return Subproblem(labels=(), rows=rows, on=lambda gram: L2SVR.of(gram, y, self.C, epsilon, weights))
+
+    def _value_type(self, kernel: Kernel, X: Any) -> Any:
+        """Single precision has no digits left for the ridge 1/C beside kernel values that are millions of times larger."""
+        chosen = super()._value_type(kernel, X)
+        if chosen == X.dtype or self.C * Gram(kernel, X, cache_size=0).diagonal().max() < LARGEST_RATIO:
+            return chosen
+        return X.dtype
 
     def _set_model(self, X: Any, kernel: Kernel, problem: L2SVR, result: Result) -> None:
         expansion = problem.model(result.weights, result.value)

@@ -37,7 +37,8 @@ class L2SVR(Quadratic):
         targets, weight = y[rows], np.ones(len(rows)) if weights is None else weights[rows]
         check_scale(targets)
         c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
-        radius = largest_sum(c, C * np.tile(weight, 2)) if epsilon is not None else tube_price(targets, C * weight)
+        price = tube_price(targets, C * weight) if epsilon is None else 0.0
+        radius = price or largest_sum(c, C * np.tile(weight, 2))
         return cls(
             gram,
             ((0, 1.0), (0, -1.0), (0, 0.0)),
@@ -45,7 +46,7 @@ class L2SVR(Quadratic):
             linear=np.append(2.0 * c / radius, 0.0),
             bias=1.0,
             radius=radius,
-            grows=epsilon is not None,
+            grows=not price,
         )
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -82,6 +83,8 @@ class L2SVR(Quadratic):
 
         With xi = b / C, this width and w of the model the primal value is no more than ``gap`` above the optimum.
         """
+        if self.grows:  # targets all the same: the tube has no width
+            return 0.0
         slope = 2.0 * value - self._linear_value(weights)  # b'(c - Qb)
         return max(0.0, (gap + slope) / float(self.radius or 1.0))
 
@@ -114,4 +117,4 @@ def tube_price(y: np.ndarray, weight: np.ndarray) -> float:
     """
     total = weight.sum()
     spread = np.sqrt(weight @ (y - weight @ y / total) ** 2 / total)
-    return float(EXCESS * spread * total) or 1.0
+    return float(EXCESS * spread * total)

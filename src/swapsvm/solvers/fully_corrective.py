@@ -35,6 +35,6 @@ class FullyCorrective(Solver):
 def solve_face(face: State, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
     """Weights that solve a small problem to that gap, or as far as double precision or ``MOVES`` go."""
     if not face.weights.any():
-        face.set_weights(np.arange(face.size), np.full(face.size, 1.0 / face.size))
+        face.set_weights(np.arange(face.size), np.full(face.size, face.radius / face.size))
     face.run(SecondOrderSwap(), Limits(moves=MOVES, tol=tol, eps=eps))
     return face.weights
