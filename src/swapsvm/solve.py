@@ -212,9 +212,7 @@ class Run:
                 raise ValueError(f"start_size={start_size!r} must be a positive integer")
             variables = problem.start_variables(int(start_size), rng)
             solve = self.solver.solves_start
-            weights = (
-                solve_face(self.state.face(variables), tol=1e-6) if solve else problem.start_weights(variables)
-            )
+            weights = solve_face(self.state.face(variables), tol=1e-6) if solve else problem.start_weights(variables)
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
         if start is not None:
             self.solver.resume(self.state)

@@ -113,9 +113,7 @@ class KernelMachine(BaseEstimator):
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
 
-    def _checked_rows(
-        self, X: Any, y: Any = "no_validation", *, reset: bool = False, y_numeric: bool = False
-    ) -> Any:
+    def _checked_rows(self, X: Any, y: Any = "no_validation", *, reset: bool = False, y_numeric: bool = False) -> Any:
         """X, or X and y, as the core takes them; to predict (``reset=False``) only by a fitted estimator."""
         if not reset:
             check_is_fitted(self)

@@ -190,8 +190,6 @@ class SVR(RegressorMixin, KernelMachine):
         X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows = np.flatnonzero(weights > 0)
-        if not len(rows):
-            raise ValueError("all sample weights are 0: at least one row with a positive weight is needed")
         kernel = self._make_kernel(X, weights)
         gram = self._open_gram(kernel, X, [rows])
         subproblem = self._subproblem(len(rows), y.astype(np.float64), weights if (weights != 1).any() else None)
@@ -200,7 +198,7 @@ class SVR(RegressorMixin, KernelMachine):
         self.shape_fit_ = X.shape
         self._keep(gram, [subproblem], results)
         self._set_certificate([subproblem], results)
-        self.n_iter_ = int(results[0].iterations)
+        self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
         return self
 
     def _check_parameters(self) -> None:
@@ -214,7 +212,7 @@ class SVR(RegressorMixin, KernelMachine):
         return Subproblem(labels=(), rows=rows, on=lambda gram: L2SVR.of(gram, y, self.C, epsilon, weights))
 
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
-        """Single precision has no digits left for the ridge 1/C beside kernel values that are millions of times larger."""
+        """Single precision has no digits for the ridge 1/C beside kernel values that are millions of times larger."""
         chosen = super()._value_type(kernel, X)
         if chosen == X.dtype or self.C * Gram(kernel, X, cache_size=0).diagonal().max() < LARGEST_RATIO:
             return chosen

@@ -29,9 +29,7 @@ class L2SVR(Quadratic):
     """The regression of targets on the first group of a Gram: a variable for each sign of each row, then the slack."""
 
     @classmethod
-    def of(
-        cls, gram: Gram, y: np.ndarray, C: float, epsilon: float | None, weights: np.ndarray | None = None
-    ) -> L2SVR:
+    def of(cls, gram: Gram, y: np.ndarray, C: float, epsilon: float | None, weights: np.ndarray | None = None) -> L2SVR:
         """Targets and weights hold one number per row of the data; ``epsilon=None`` learns the tube."""
         rows = gram.groups[0]
         targets, weight = y[rows], np.ones(len(rows)) if weights is None else weights[rows]
@@ -71,15 +69,15 @@ class L2SVR(Quadratic):
         half = self.size // 2
         if self._linear_value(weights) < value:  # b'Qb / 2 is the difference
             raise ValueError(
-                "b'Qb is negative, so there is no regression function: the kernel is not positive semidefinite on these "
-                "rows. Use a smaller C, another gamma or coef0, or another kernel"
+                "b'Qb is negative, so there is no regression function: the kernel is not positive semidefinite on "
+                "these rows. Use a smaller C, another gamma or coef0, or another kernel"
             )
         coef = weights[:half] - weights[half:-1]
         support = np.flatnonzero(coef)
         return Expansion(self.gram.groups[0][support], coef[support], float(coef.sum()))
 
     def tube(self, weights: np.ndarray, value: float, gap: float) -> float:
-        """The learned width: the multiplier max(c - Qb, 0) of the radius, which is in gap = radius * width - b'(c - Qb).
+        """The learned width: the multiplier max(c - Qb, 0) of the radius; gap = radius * width - b'(c - Qb) has it.
 
         With xi = b / C, this width and w of the model the primal value is no more than ``gap`` above the optimum.
         """
