@@ -48,13 +48,13 @@ def regressor(name: str, settings: dict[str, float], threads: int) -> Any:
         return SVR(**settings, n_jobs=threads)
     if name == "intelex":
         from daal4py import daalinit
-        from sklearnex.svm import SVR as IntelexSVR
+        from sklearnex import svm
 
         daalinit(threads)
-        return IntelexSVR(**settings)
-    from sklearn.svm import SVR as PeerSVR
+        return svm.SVR(**settings)
+    from sklearn import svm
 
-    return PeerSVR(**settings)
+    return svm.SVR(**settings)
 
 
 # ---- data ---------------------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@ Regression: a tube that is given, and one that is learned
 =========================================================
 
 ``SVR`` fits a function with a tube around it. Residuals inside of the tube cost nothing, and rows inside are no support
-vectors; beyond it residuals are squared. Left a narrow tube that was given, right ``epsilon="auto"``: a wider tube costs a
-price, and the width that is learned follows the noise. Both fits end with their duality gap.
+vectors; beyond it residuals are squared. Left a narrow tube that was given, right ``epsilon="auto"``: a wider tube
+costs a price, and the width that is learned follows the noise. Both fits end with their duality gap.
 """
 
 import matplotlib.pyplot as plt

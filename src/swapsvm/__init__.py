@@ -10,7 +10,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, SVR, FitProgress
+from .estimators import SVC, SVCCV, SVR, Checkpoint, FitProgress
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -22,6 +22,7 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",

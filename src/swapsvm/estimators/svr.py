@@ -69,7 +69,13 @@ class SVR(RegressorMixin, KernelMachine):
     cache_size : float, default=None
         Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.
     warm_start : bool, default=False
-        Keep the solution and, for the same rows, the kernel cache; the next fit continues from them.
+        The next fit goes on from this one. With the same data, parameters of the problem and solver it continues
+        exactly, as if it had never ended: limits count anew, ``n_iter_`` and ``trace_`` go on. Else, with another C,
+        other weights or more rows, it starts from this solution; rows are known by their place, new ones enter with
+        weight 0. The kernel cache is kept for the same rows.
+    checkpoint : str, path or Checkpoint, default=None
+        A file in which the fit is kept, every 60 seconds and at its end. A fit that finds one goes on from there; one
+        of other data or parameters is refused. Certificates are never read, but computed.
     n_jobs : int, default=None
         Threads. By default all that OpenMP grants (OMP_NUM_THREADS, CPU affinity).
     random_state : int, RandomState or None, default=0
@@ -138,6 +144,7 @@ class SVR(RegressorMixin, KernelMachine):
         sampling: int | Sampling | None = None,
         cache_size: float | None = None,
         warm_start: bool = False,
+        checkpoint: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         on_interrupt: str = "raise",
@@ -159,6 +166,7 @@ class SVR(RegressorMixin, KernelMachine):
             sampling=sampling,
             cache_size=cache_size,
             warm_start=warm_start,
+            checkpoint=checkpoint,
             n_jobs=n_jobs,
             random_state=random_state,
             on_interrupt=on_interrupt,
@@ -196,7 +204,6 @@ class SVR(RegressorMixin, KernelMachine):
         results = self._solve(gram, [subproblem])
         self._set_model(X, kernel, subproblem.on(gram), results[0])
         self.shape_fit_ = X.shape
-        self._keep(gram, [subproblem], results)
         self._set_certificate([subproblem], results)
         self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
         return self

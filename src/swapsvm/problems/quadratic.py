@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,17 +53,17 @@ class Quadratic:
         """The problem of a given symmetric matrix Q."""
         return cls(Gram(Precomputed(), np.asarray(Q, dtype=np.float64), cache_size=0), linear=linear)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of variables."""
         return sum(len(rows) for rows in self._segment_rows())
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
         """The row of the data that each variable stands for."""
         return np.concatenate(self._segment_rows())
 
-    @property
+    @cached_property
     def signs(self) -> np.ndarray:
         """The sign of each variable."""
         sizes = [len(rows) for rows in self._segment_rows()]
