@@ -224,3 +224,39 @@ def test_bad_parameters_are_named(parameters, message):
 def test_bad_targets_and_weights_are_named(y, weights, message):
     with pytest.raises(ValueError, match=message):
         SVR().fit(data(30)[0], y, weights)
+
+
+@pytest.mark.parametrize("solver", ["block", "swap2"])
+@pytest.mark.parametrize("epsilon", [0.1, "auto"])
+def test_a_checkpoint_continues_to_the_last_bit(tmp_path, solver, epsilon):
+    """The radius of the simplex belongs to where a run stands."""
+    X, y = data(600)
+    settings = {"C": 10.0, "epsilon": epsilon, "solver": solver, "tol": 1e-5}
+    whole = SVR(**settings).fit(X, y)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        SVR(**settings, checkpoint=path, max_iter=4).fit(X, y)
+    resumed = SVR(**settings, checkpoint=path).fit(X, y)
+    assert np.array_equal(resumed.predict(X), whole.predict(X))
+    assert resumed.n_iter_ == whole.n_iter_
+    with pytest.raises(ValueError, match="another fit"):
+        SVR(**settings, checkpoint=path).fit(X, 2 * y)
+
+
+def test_scaled_targets_are_another_problem_for_a_warm_start():
+    """Its linear term on the simplex is the same; the radius is not."""
+    X, y = data(300)
+    model = SVR(epsilon=0.1, warm_start=True).fit(X, y)
+    scaled = model.set_params(epsilon=0.2).fit(X, 2 * y)
+    np.testing.assert_allclose(scaled.predict(X), 2 * SVR(epsilon=0.1).fit(X, y).predict(X), atol=0.2)
+    assert scaled.relative_gap_ <= 0.01
+
+
+def test_callbacks_see_the_fit_and_may_end_it():
+    X, y = data(2000)
+    seen = []
+    with pytest.warns(ConvergenceWarning, match="callback"):
+        model = SVR(C=100, tol=1e-6, callbacks=lambda progress: seen.append(progress) or len(seen) < 3).fit(X, y)
+    assert (len(seen), model.stop_reason_) == (3, "callback")
+    assert seen[0].pair == ()
+    assert seen[-1].value > 0
