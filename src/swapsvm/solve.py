@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -136,12 +137,12 @@ def maximize(
     return result
 
 
-def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 3) -> None:
+def warn_not_converged(result: Result, what: str = "the run") -> None:
     """Say why a run ended, and what helps."""
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
-        "callback": "let the callback return something else than False",
+        "callback": "let the callback go on",
         "interrupted": "let it run on, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
@@ -151,7 +152,15 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
         f"(gap {result.gap:.2g}). The model is feasible and its gap certified; for a smaller one "
         f"{advice.get(result.stop_reason, 'run longer')}."
     )
-    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+    warn_user(message, ConvergenceWarning)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line: the first one outside of this package and of what scikit-learn puts around a fit."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("swapsvm.", "sklearn.callback.")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Run:
@@ -169,6 +178,7 @@ class Run:
         self.state, self.solver, self.stop, self.callback, self.clock = state, solver, stop, callback, clock
         self.trace = Trace(state.memory_pays)
         self.iteration = 0
+        self.pause = 0.0  # a relative gap at which the callback is to be called as well
         self._began = clock()
         self._certificate_seconds = 0.0
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
@@ -268,14 +278,14 @@ class Run:
             began = time.perf_counter()
             if self._block(moves):
                 return "stalled"
+            took = time.perf_counter() - began
             if self.callback is not None and self.callback(self.progress()) is False:
                 return "callback"
-            took = time.perf_counter() - began
             moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
 
     def _block(self, moves: int) -> bool:
         # A little below the target, because the certificate, which is more exact, may come out a little above.
-        limits = Limits(moves, 0.99 * self.stop.tol, 0.99 * self.stop.eps, self.iteration)
+        limits = Limits(moves, max(0.99 * self.stop.tol, self.pause), 0.99 * self.stop.eps, self.iteration)
         offset = self.clock() - self._began
         ran = self.state.run(self.solver, limits)
         records = ran.records.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -19,12 +20,13 @@ from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, ma
 from ..problems import Quadratic
 from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
-from ..state import Sampling, open_state
+from ..state import Sampling, State, open_state
 from ..stopping import make_stop
 from ..trace import RECORD
 from .interrupts import Interrupts
 from .observing import Observers
 from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
+from .tasks import CallbackSupportMixin, Tasks, with_callbacks
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
@@ -32,7 +34,7 @@ MOST_THREADS = 1024  # results do not depend on it, and a system that cannot sta
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit solves one or several problems over one Gram.
 
     A subclass gives ``_fit``, which validates, makes the ``Subproblem``s, calls ``_solve`` and reads its model from the
@@ -95,13 +97,22 @@ class KernelMachine(BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         raise NotImplementedError  # of a subclass
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def _fit_or_forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """``_fit``, which leaves an unfitted estimator behind an error or an interrupt."""
+        self._tasks = Tasks(self, X, y, sample_weight) if hasattr(self, "_skl_callbacks") else None
         try:
-            return self._fit(X, y, sample_weight)
+            if self._tasks:
+                forget_fit(self)  # copies that callbacks see have nothing of the last fit
+            self._fit(X, y, sample_weight)
+            if self._tasks:
+                self._tasks.end()
+            return self
         except BaseException:
             forget_fit(self)
             raise
+        finally:
+            del self._tasks
 
     def _check_parameters(self) -> None:
         if not 0 < self.C < float("inf"):
@@ -138,7 +149,7 @@ class KernelMachine(BaseEstimator):
         # a kept cache serves all problems
         workers = 1 if self.warm_start else workers_for(gram, list(rows.values()), self._threads())
         interrupts = Interrupts(self.on_interrupt)
-        observers = Observers(self.callbacks, self.verbose, len(subproblems))
+        observers = Observers(self.callbacks, self.verbose, len(subproblems), self._tasks)
         time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
@@ -148,16 +159,32 @@ class KernelMachine(BaseEstimator):
             problem = sub.on(gram)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
-            watched = observers.watch(sub, rules.target) if observers.wanted else None
-            run = Run(state, make_solver(self.solver), rules, watched, self._clock)
+            run = Run(state, make_solver(self.solver), rules, clock=self._clock)
+
+            def model() -> dict[str, Any] | None:
+                return self._attributes_of(sub, problem, run.state)
+
+            if observers.wanted:
+                run.callback = observers.watch(sub, run, model)
+            observers.began(sub, problem)
             run.begin(self._kept_weights(sub, problem), self.start_size, rng)
             result = run.finish(exact_below=SMALL)
-            observers.finished(sub, result)
+            observers.finished(sub, result, model)
             return result
 
+        if self._tasks:
+            self._tasks.begin(subproblems)
         with interrupts, observers:
             results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
         return results
+
+    def _attributes_of(self, sub: Subproblem, problem: Quadratic, state: State) -> dict[str, Any] | None:
+        """What makes a copy of this estimator the model of one problem, with the weights that its run has now."""
+        if sub.fitted is None:
+            return None
+        model = copy.copy(self)
+        sub.fitted(model, problem, state.weights, state.value)
+        return model.__dict__
 
     def _threads(self) -> int | None:
         return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
@@ -188,7 +215,7 @@ class KernelMachine(BaseEstimator):
         self.n_evaluations_ = sum(r.evaluations for r in results)
         for sub, result in zip(subproblems, results, strict=True):
             if not result.converged:
-                warn_not_converged(result, f"{type(self).__name__}, {sub.name},", stacklevel=6)
+                warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
                 break
 
     # ---- warm start -------------------------------------------------------------------------------------------
@@ -234,6 +261,7 @@ class KernelMachine(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_kept", None)  # the kernel cache does not travel
+        state.pop("_tasks", None)  # nor do the rows of a fit
         return state
 
 

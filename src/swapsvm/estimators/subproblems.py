@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .. import _core
 from ..gram import Gram
 from ..kernels import Function
@@ -33,11 +35,13 @@ class Subproblem:
     labels: tuple[Any, ...]
     rows: int
     on: Callable[[Gram], Any]  # the Quadratic, on a Gram of the data
+    fitted: Callable[..., None] | None = None  # (estimator, Quadratic, weights, value): make it this problem's model
 
     @property
     def name(self) -> str:
         """In words."""
-        return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
+        plain = [label.item() if isinstance(label, np.generic) else label for label in self.labels]
+        return "classes {!r} and {!r}".format(*plain) if plain else "the fit"
 
 
 class Cancelled(threading.Event):

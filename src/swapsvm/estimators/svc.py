@@ -235,9 +235,20 @@ class SVC(ClassifierMixin, KernelMachine):
                 labels=(classes[pair[0]], classes[pair[1]]),
                 rows=sum(len(groups[c]) for c in pair),
                 on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
+                fitted=lambda model, *at: model._set_pair([groups[c] for c in pair], classes[list(pair)], *at),
             )
 
         return [of(pair) for pair in pairs]
+
+    def _set_pair(
+        self, groups: list[np.ndarray], classes: np.ndarray, problem: L2SVC, weights: np.ndarray, value: float
+    ) -> None:
+        """The model of one pair of classes, of which ``classes_[1]`` is positive."""
+        expansion = problem.model(weights, value)
+        sign = 1.0 if problem.rows[0] in groups[1] else -1.0
+        turned = Expansion(expansion.rows, sign * expansion.coef, sign * expansion.intercept)
+        self._set_model(problem.gram.X, problem.gram.kernel, groups, {(0, 1): turned})
+        self.classes_, self._present = classes, [0, 1]
 
     def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
