@@ -16,7 +16,7 @@ class CallbackSupportMixin:
     def set_callbacks(self) -> Any:
         """Not there."""
         raise AttributeError(
-            f"set_callbacks needs scikit-learn 1.9 or later, this is {__version__}; the parameter callbacks= works "
+            f"set_callbacks needs scikit-learn 1.9 or later, this is {__version__}; SVC(callbacks=...) works "
             "with every version"
         )
 
