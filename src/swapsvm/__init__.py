@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, FitProgress
+from .estimators import SVC, SVCCV, FitProgress, ScalingWarning
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -25,6 +25,7 @@ __all__ = [
     "Gram",
     "Result",
     "Sampling",
+    "ScalingWarning",
     "__version__",
     "maximize",
     "plot_trace",

@@ -23,6 +23,7 @@ from ..solvers import make_solver
 from ..state import Sampling, State, open_state
 from ..stopping import make_stop
 from ..trace import RECORD
+from .diagnosis import warn_of_scaling
 from .interrupts import Interrupts
 from .observing import Observers
 from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
@@ -144,6 +145,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _solve(self, gram: Gram, subproblems: Sequence[Subproblem]) -> list[Result]:
         """Run each problem to its certified end."""
+        warn_of_scaling(gram, lambda: _total_weight(gram, subproblems), getattr(self, "feature_names_in_", None))
         random = check_random_state(self.random_state)
         rows = {sub.labels: sub.rows for sub in subproblems}
         # a kept cache serves all problems
@@ -268,6 +270,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 def _places(problem: Quadratic) -> np.ndarray:
     """A number for the row and the sign of each variable."""
     return 3 * problem.rows.astype(np.int64) + problem.signs.astype(np.int64) + 1
+
+
+def _total_weight(gram: Gram, subproblems: Sequence[Subproblem]) -> float:
+    """The largest sum over the variables of a problem of 1 / ridge: C times their weights."""
+    problems = [sub.on(gram) for sub in subproblems]
+    with np.errstate(divide="ignore"):
+        return float(max((1.0 / np.broadcast_to(problem.ridge, problem.size)).sum() for problem in problems))
 
 
 def forget_fit(estimator: BaseEstimator) -> None:
