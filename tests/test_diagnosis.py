@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from swapsvm import SVC, SVCCV, Gram, ScalingWarning, datasets
+from swapsvm.cli import main
 from swapsvm.estimators.diagnosis import is_identity, warn_of_scaling
 from swapsvm.kernels import Laplacian, Rbf, resolve_gamma
 
@@ -42,7 +43,8 @@ def said(X, kernel="rbf", gamma="scale", **parameters):
 
 
 @pytest.mark.parametrize(
-    ("load", "columns"), [(load_wine, "1 of 13 columns (12)"), (load_breast_cancer, "2 of 30 columns (23, 3)")]
+    ("load", "columns"),
+    [(load_wine, "1 of 13 columns (X[:, 12])"), (load_breast_cancer, "2 of 30 columns (X[:, [23, 3]])")],
 )
 def test_raw_measurements(load, columns):
     X, _ = load(return_X_y=True)
@@ -131,7 +133,7 @@ def test_one_column_in_tiny_units_is_found(seed, columns, factor):
     X = rng.normal(size=(200, columns))
     large = int(rng.integers(columns))
     X[:, large] *= factor * np.sqrt(columns)
-    with pytest.warns(ScalingWarning, match=rf"1 of {columns} columns \({large}\)"):
+    with pytest.warns(ScalingWarning, match=rf"1 of {columns} columns \(X\[:, {large}\]\)"):
         warn_of_scaling(Gram(Rbf(resolve_gamma("scale", Rbf, X)), X), lambda: 200.0)
 
 
@@ -218,3 +220,13 @@ def test_it_costs_little():
     gram, evaluations = Gram(Rbf(0.03), X), []
     warn_of_scaling(gram, lambda: evaluations.append(1) or 1.0)
     assert gram.evaluations == 0 and not evaluations  # distances of 128 pairs, no kernel value, no problem
+
+
+@pytest.mark.parametrize("command", [["train"], ["tune", "-c", "1", "-g", "2", "-v", "2"]])
+def test_commands_say_it_in_one_line(command, tmp_path, capsys):
+    rows = np.c_[CULTIVARS, WINE]
+    np.savetxt(tmp_path / "wine.csv", rows, delimiter=",", header="label," + ",".join("abcdefghijklm"), comments="")
+    verb, *options = command
+    assert main([verb, str(tmp_path / "wine.csv"), str(tmp_path / "model"), "--label", "label", *options]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(lines) == 1 and lines[0].startswith("swapsvm: warning: About 9") and "StandardScaler" in lines[0]

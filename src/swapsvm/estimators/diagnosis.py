@@ -38,8 +38,8 @@ class ScalingWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", ScalingWarning)
     ...     model = SVC().fit(X, y)
-    >>> print(str(caught[0].message).split(":")[0])
-    About 94% of the squared distances between rows come from 1 of 13 columns (12)
+    >>> print(str(caught[0].message).partition(": numbers")[0])
+    About 94% of the squared distances between rows come from 1 of 13 columns (X[:, 12])
     """
 
 
@@ -93,8 +93,7 @@ def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> st
     large, others = sample.spreads[order[:count]], sample.spreads[order[count:varying]]
     if large.min() < SWAMPED * np.median(others):
         return None
-    listed = ", ".join(str(j if names is None else repr(str(names[j]))) for j in order[: min(count, 3)])
-    columns = f"{count} of {len(order)} columns ({listed}{', ...' if count > 3 else ''})"
+    columns = f"{count} of {len(order)} columns ({_listed(order[:count], names)})"
     share = int(100 * sample.shares[order[:count]].sum())
     kind = "squared distances" if isinstance(gram.kernel, Rbf) else "distances"
     scaler = "MaxAbsScaler" if sp.issparse(gram.X) else "StandardScaler"
@@ -102,6 +101,15 @@ def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> st
         f"About {share}% of the {kind} between rows come from {columns}: numbers there are far larger than in the"
         f" others, which hardly count. Scale the columns first, for instance with make_pipeline({scaler}(), ...)."
     )
+
+
+def _listed(columns: np.ndarray, names: Sequence[str] | None) -> str:
+    """The first of them, by name or as NumPy would take them."""
+    marks = [str(j) if names is None else repr(str(names[j])) for j in columns[:3]]
+    shown = ", ".join(marks if len(columns) <= 3 else [*marks, "..."])
+    if names is not None:
+        return shown
+    return f"X[:, {shown}]" if len(columns) == 1 else f"X[:, [{shown}]]"
 
 
 def _by_size(spreads: np.ndarray) -> bool:
