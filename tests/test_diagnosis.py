@@ -176,6 +176,22 @@ def test_gammas_that_are_bad_and_gammas_that_are_not(kernel, exponent):
         assert "so small" in found[0]
 
 
+@pytest.mark.parametrize("load", [load_digits, load_iris, lambda **_: make_moons(400, noise=0.2, random_state=0)])
+def test_an_alarm_of_a_large_gamma_is_true(load):
+    """The accuracy on other rows is then hardly better than that of a guess."""
+    X, X_test, y, y_test = train_test_split(*load(return_X_y=True), random_state=0)
+    guess = np.bincount(y_test).max() / len(y_test)
+    alarms = 0
+    for gamma in np.geomspace(1e-3, 1e6, 10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            score = SVC(C=10, gamma=gamma).fit(X, y).score(X_test, y_test)
+        alarm = any("so large" in str(warning.message) for warning in caught)
+        assert score < guess + 0.1 if alarm else True
+        alarms += alarm
+    assert 0 < alarms < 9
+
+
 def test_repeated_rows_are_no_identity():
     """A row and its copies are alike, whatever gamma."""
     X = np.repeat(MOONS[:50], 4, axis=0)

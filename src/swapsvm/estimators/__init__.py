@@ -1,8 +1,9 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
 from .diagnosis import ScalingWarning
+from .memory import Checkpoint
 from .observing import FitProgress
 from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "FitProgress", "ScalingWarning"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "ScalingWarning"]

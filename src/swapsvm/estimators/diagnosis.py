@@ -6,7 +6,7 @@ is worse than silence: every threshold is where there is no doubt left, and few 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from ..gram import Gram
 from ..kernels import Laplacian, Rbf
+from ..problems import Quadratic
 from ..solve import warn_user
 
 FEWEST_ROWS = 50
@@ -81,6 +82,11 @@ def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequen
         found = [about_columns(sample, gram, names), about_gamma(sample, gram, rows, total_weight)]
     if any(found):
         warn_user(" ".join(filter(None, found)), ScalingWarning)
+
+
+def total_weight(problems: Iterable[Quadratic]) -> float:
+    """The largest sum over the variables of a problem of 1 / ridge: C times their weights."""
+    return max(float((1.0 / np.broadcast_to(problem.ridge, problem.size)).sum()) for problem in problems)
 
 
 def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import _core
 from ..gram import Gram
 from ..kernels import Function
@@ -40,8 +38,7 @@ class Subproblem:
     @property
     def name(self) -> str:
         """In words."""
-        plain = [label.item() if isinstance(label, np.generic) else label for label in self.labels]
-        return "classes {!r} and {!r}".format(*plain) if plain else "the fit"
+        return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
 
 
 class Cancelled(threading.Event):

@@ -20,14 +20,14 @@ from ..problems import Quadratic
 from .subproblems import Subproblem
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 except ImportError:  # scikit-learn < 1.9
-    from .older import CallbackSupportMixin, with_callbacks
+    from .older import CallbackSupportMixin as CallbackSupportMixin
+    from .older import with_callbacks as with_callbacks
 
 if TYPE_CHECKING:
     from .observing import FitProgress
-
-__all__ = ["ROUNDS", "CallbackSupportMixin", "Rounds", "SearchTasks", "Tasks", "with_callbacks"]
 
 # Of one problem. A number that is known beforehand gives bars a percentage, and bounds what a model for each costs.
 ROUNDS = 20
