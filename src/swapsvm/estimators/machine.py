@@ -173,6 +173,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             observers.began(sub, problem)
             self._begin(run, sub, file, rng)
             watched = observers.watch(sub, run, model) if observers.wanted else None
+            run.remembers = self.warm_start or file is not None
             run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
             result = run.finish(exact_below=SMALL)
             ended[sub.labels] = run
