@@ -6,6 +6,7 @@ is worse than silence: every threshold is where there is no doubt left, and few 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +87,8 @@ def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequen
 
 def total_weight(problems: Iterable[Quadratic]) -> float:
     """The largest sum over the variables of a problem of 1 / ridge: C times their weights."""
-    return max(float((1.0 / np.broadcast_to(problem.ridge, problem.size)).sum()) for problem in problems)
+    ridges = (np.broadcast_to(problem.ridge, problem.size) for problem in problems)
+    return max(float((1.0 / ridge[ridge > 0]).sum()) if (ridge > 0).any() else math.inf for ridge in ridges)
 
 
 def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:

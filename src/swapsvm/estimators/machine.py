@@ -198,7 +198,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         if sub.fitted is None:
             return None
         model = copy.copy(self)
-        sub.fitted(model, problem, run.state.weights, run.state.value)
+        sub.fitted(model, problem, run.state)
         return model.__dict__
 
     def _threads(self) -> int | None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..kernels import Kernel
 from ..problems import L2SVC, Expansion
-from ..state import Sampling
+from ..state import Sampling, State
 from .machine import KernelMachine
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
 from .subproblems import Pair, Subproblem
@@ -243,16 +243,16 @@ class SVC(ClassifierMixin, KernelMachine):
                 labels=tuple(classes[list(pair)].tolist()),
                 rows=sum(len(groups[c]) for c in pair),
                 on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
-                fitted=lambda model, *at: model._set_pair([groups[c] for c in pair], classes[list(pair)], *at),
+                fitted=lambda model, problem, state: model._set_pair(
+                    [groups[c] for c in pair], classes[list(pair)], problem, state
+                ),
             )
 
         return [of(pair) for pair in pairs]
 
-    def _set_pair(
-        self, groups: list[np.ndarray], classes: np.ndarray, problem: L2SVC, weights: np.ndarray, value: float
-    ) -> None:
+    def _set_pair(self, groups: list[np.ndarray], classes: np.ndarray, problem: L2SVC, state: State) -> None:
         """The model of one pair of classes, of which ``classes_[1]`` is positive."""
-        expansion = problem.model(weights, value)
+        expansion = problem.model(state.weights, state.value)
         sign = 1.0 if problem.rows[0] in groups[1] else -1.0
         turned = Expansion(expansion.rows, sign * expansion.coef, sign * expansion.intercept)
         self._set_model(problem.gram.X, problem.gram.kernel, groups, {(0, 1): turned})
