@@ -181,7 +181,7 @@ def curve_table(data: DataSet, model: SVC, full: Point, points: list[Point], row
     head = (
         f"### {data.name}: {rows} rows, {len(model.classes_)} classes, C = {model.C:g}, gamma = {model.gamma_:.3g}",
         "",
-        "| support vectors | of all, % | test accuracy, % | relative gap | reduction, CPU s | prediction of a row, CPU microseconds |",
+        "| vectors | of all, % | test accuracy, % | relative gap | reduction, CPU s | prediction of a row, us |",
         "|---|---|---|---|---|---|",
     )
     lines = []
