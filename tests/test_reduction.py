@@ -376,6 +376,29 @@ def test_other_data(binary):
         reduce_support(copy.copy(model).set_params(C=20.0), X, y, max_vectors=5)
 
 
+def test_an_indefinite_kernel_is_refused(binary):
+    X, y, _ = binary
+    model = SVC(kernel="sigmoid", coef0=-1.0, gamma=0.01, C=0.01).fit(X, y)
+    with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+        reduce_support(model, X, y, max_vectors=5)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e8])
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_any_scale_of_data_and_cost(binary, kernel, scale, C):
+    X, y = scale * binary[0], binary[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(kernel=kernel, C=C, max_time=0.3).fit(X, y)
+    model.set_params(max_time=None)
+    small = reduce_support(model, X, y, max_vectors=20)
+    assert small.stop_reason_ in ("gap", "reduced") and len(small.support_) <= 20
+    K = reference.kernel_values(model._fitted_kernel, X)
+    full, part = next(pairs_of(model, X, y)), next(pairs_of(small, X, y))
+    assert small.relative_gap_ == pytest.approx(objective(K, *part) / lower_bound(K, *full[:5]) - 1, rel=1e-4, abs=1e-6)
+
+
 # ---- the choice ---------------------------------------------------------------------------------------------------
 
 

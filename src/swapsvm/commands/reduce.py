@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..container import require
 from ..estimators import reduce_support
-from ..files.checks import require
 from ..files.reading import check_goal, read_model, write_model
 from ..files.table import Request, Table
 from ..files.tables import read_table

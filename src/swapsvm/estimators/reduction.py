@@ -23,6 +23,7 @@ from .svc import SVC
 
 logger = logging.getLogger(__name__)
 
+ROUNDING = 1e-6  # of a sum of coefficients, and below zero of a gap
 SLACK = 1e-2  # of a recomputed relative gap: rounding is far less, other data are far more
 FIRST = 16  # vectors that a search for an accuracy tries first
 RESOLUTION = 20  # it ends when two numbers of vectors differ by less than this part
@@ -150,6 +151,7 @@ class Reduction:
         costs = model.C * weights * model.class_weight_[labels]
         self._groups = [np.flatnonzero((labels == c) & (costs > 0)) for c in range(len(model.classes_))]
         self._gram = Gram(model._fitted_kernel, self._X, dtype=np.float64, cache_size=0, n_threads=model._threads())
+        _check_semidefinite(self._gram.diagonal().min() >= 0)
         self._losses = {pair: self._loss(pair, costs) for pair in combinations(model._present, 2)}
         self._values = {pair: self._dual_value(pair) for pair in self._losses}
         self._order = Order(self._pursuits())
@@ -186,7 +188,7 @@ class Reduction:
         by_row = np.zeros(self._X.shape[0])
         by_row[vectors] = coefficients
         b = loss.signs * by_row[loss.rows]
-        if b.min() < 0 or not np.isclose(coefficients.sum(), intercept):
+        if b.min() < 0 or abs(coefficients.sum() - intercept) > ROUNDING * b.sum():
             raise ValueError(
                 "the model's coefficients are no solution of its dual problem, as after a reduction: reduce the model "
                 "that it came from"
@@ -195,7 +197,7 @@ class Reduction:
         scores = loss.signs * decisions + b / loss.costs  # Qb
         value = float(b @ scores) / b.sum() ** 2
         gap = 2 * (1 - scores.min() / (value * b.sum()))
-        if not gap <= self.model.relative_gap_ + SLACK:
+        if not gap <= (1 + SLACK) * self.model.relative_gap_ + SLACK:
             raise ValueError(
                 f"on these data the model has a relative gap of {gap:.2g}, but it was certified with "
                 f"{self.model.relative_gap_:.2g}: give the X, y, sample_weight and C that it was fitted with"
@@ -223,6 +225,7 @@ class Reduction:
     def _set_certificate(self, small: SVC, found: dict[Pair, Minimum]) -> None:
         """2 f P = P / D: f bounds the best value of the simplex problem from one side, 1 / (2 P) from the other."""
         excess = {pair: 2 * self._values[pair] * minimum.value - 1 for pair, minimum in found.items()}
+        _check_semidefinite(min(excess.values()) > -ROUNDING)
         small.relative_gap_ = max(excess.values())
         small.dual_gap_ = max(excess[pair] * self._values[pair] for pair in found)
         small.n_evaluations_ = self._gram.evaluations
@@ -230,6 +233,14 @@ class Reduction:
         reached = "gap" if small.relative_gap_ <= small.tol else "reduced"
         small.stop_reason_ = next((m.stop_reason for m in found.values() if m.stop_reason != "gap"), reached)
         small.fit_status_ = 0 if small.stop_reason_ == "gap" else 1
+
+
+def _check_semidefinite(holds: Any) -> None:
+    if not holds:
+        raise ValueError(
+            "the kernel is not positive semidefinite on these rows, so there is neither a certificate nor a best "
+            "choice of vectors: use another gamma or coef0, or another kernel"
+        )
 
 
 def pair_function(model: SVC, pair: Pair) -> tuple[np.ndarray, np.ndarray, float]:
