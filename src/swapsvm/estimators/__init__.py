@@ -1,8 +1,9 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
+from .memory import Checkpoint
 from .observing import FitProgress
 from .reduction import reduce_support
 from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "FitProgress", "reduce_support"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "reduce_support"]
