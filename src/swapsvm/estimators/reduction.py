@@ -65,7 +65,7 @@ def reduce_support(
     SVC
         Fitted, with the parameters of the given model. ``relative_gap_`` is P / D - 1 of the worst pair of classes, P
         being the objective of the new decision function and D the lower bound: no solution, whatever its vectors, has
-        an objective below P / (1 + relative_gap_). ``dual_gap_`` is the same in units of the simplex problem.
+        an objective below ``P / (1 + relative_gap_)``. ``dual_gap_`` is the same in units of the simplex problem.
         ``stop_reason_`` is ``"gap"`` if the gap is within ``tol`` all the same, else ``"reduced"``, or ``"max_time"``:
         the model's own limit holds for its reduction. ``n_iter_`` counts Newton steps. There is no ``trace_``.
 
