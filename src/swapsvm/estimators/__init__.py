@@ -3,7 +3,8 @@
 from .diagnosis import ScalingWarning
 from .memory import Checkpoint
 from .observing import FitProgress
+from .reduction import reduce_support
 from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "ScalingWarning"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "ScalingWarning", "reduce_support"]
