@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .problems import Concave, Quadratic
 from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
-from .state import Limits, Sampling, State, open_state
+from .state import Limits, Problem, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -67,7 +66,7 @@ class Result:
 
 
 def maximize(
-    problem: Concave | Quadratic,
+    problem: Problem,
     solver: str | Solver = "swap2",
     *,
     tol: float = 1e-2,
@@ -85,7 +84,7 @@ def maximize(
 
     Parameters
     ----------
-    problem : Concave or Quadratic
+    problem : Concave, LogDeterminant or Quadratic
     solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.

@@ -17,11 +17,14 @@ import numpy as np
 from scipy.optimize import brentq
 
 from . import _core
-from .problems import Concave, Quadratic
+from .problems import Concave, LogDeterminant, Quadratic
+from .problems.log_determinant import EPSILON, Moments
 from .rays import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .trace import RAW, is_recorded
 
+Problem = Concave | LogDeterminant | Quadratic
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
+REFRESH = 64  # moves after which moments are computed from scratch: changes of low rank add up rounding
 WINDOW = 256  # moves after which a state sees whether it still gets on; the core has the same number
 
 
@@ -206,7 +209,7 @@ class State(ABC):
         return ran
 
 
-def open_state(problem: Concave | Quadratic, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
+def open_state(problem: Problem, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
     """The state of a problem, without weights yet."""
     if isinstance(problem, Quadratic):
         return KernelState(problem, sampling=sampling, seed=seed)
@@ -214,7 +217,7 @@ def open_state(problem: Concave | Quadratic, *, sampling: int | Sampling | None 
         raise ValueError(
             f"sampling={sampling!r} needs a kernel problem; a general concave g gives its whole gradient at once"
         )
-    return ConcaveState(problem)
+    return LogDeterminantState(problem) if isinstance(problem, LogDeterminant) else ConcaveState(problem)
 
 
 class ConcaveState(State):
@@ -225,8 +228,8 @@ class ConcaveState(State):
     _best_gap: float
     _window_gap: float
 
-    def __init__(self, problem: Concave) -> None:
-        self.problem = problem
+    def __init__(self, problem: Concave | LogDeterminant) -> None:
+        self.problem: Any = problem
         self.size = problem.size
         self.weights = np.zeros(problem.size)
         self.evaluations = 0
@@ -285,8 +288,12 @@ class ConcaveState(State):
             self.weights[move.i] += move.add
         if move.sub:
             self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
-        self._evaluate()
+        self._follow(move)
         self._watch()
+
+    def _follow(self, move: Move) -> None:
+        """Value and gradient after a move: from scratch, since nothing more is known of g."""
+        self._evaluate()
 
     def _watch(self) -> None:
         """As the core does: see whether a window of moves still raised the value or lowered the gap."""
@@ -313,7 +320,7 @@ class ConcaveState(State):
         self._forget_progress()
 
     def face(self, variables: np.ndarray) -> State:
-        return _placed(ConcaveState(self.problem.restricted(variables)), self.weights[variables])
+        return _placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
 
     def diagonal_range(self) -> tuple[float, float]:
         if self.problem.hessian is None:
@@ -423,6 +430,58 @@ def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, firs
         raise ValueError(
             f"the slope of g grows from {first:.6g} to {steepest:.6g} along a line search: g is not concave"
         )
+
+
+class LogDeterminantState(ConcaveState):
+    """The state of log det M(a): its line searches are closed forms, and a move is a change of M of rank one or two."""
+
+    moments: Moments
+    _unrefreshed: int  # moves since all was computed from scratch
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """n: the zero of g is that of the units of the points, and gap / n is a ratio of leverages."""
+        return float(self.problem.dimension)
+
+    def search(self, ray: Ray) -> Search:
+        match ray:
+            case Toward(i):
+                step, gain = self.moments.toward(i)
+            case Away(j):
+                step, gain = self.moments.away(j)
+            case Swap(i, j):
+                step, gain = self.moments.swap(i, j)
+        longest = ray.longest(self.weights)
+        if not step > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return Search(ray, float(min(step, longest)), float(gain), bool(step >= longest))
+
+    def second_order_away(self, i: int) -> int:
+        """By the gain itself."""
+        j = self.support
+        j = j[self.gradient[j] < self.gradient[i]]
+        return int(j[np.argmax(self.moments.swap(i, j)[1])]) if len(j) else self.away()
+
+    def _follow(self, move: Move) -> None:
+        self._unrefreshed += 1
+        if self._unrefreshed >= REFRESH or move.scale <= 0:
+            self._evaluate()
+        else:
+            changes = [(move.i, move.add), (move.j, -move.sub)]
+            self.moments.move(move.scale, [k for k, change in changes if change], [c for _, c in changes if c])
+            self._read()
+
+    def _evaluate(self) -> None:
+        self._unrefreshed = 0
+        self.moments = Moments(self.problem.rows, self.weights)
+        self._read()
+
+    def _read(self) -> None:
+        self.evaluations += 1
+        self.value, self.gradient = self.moments.log_det + self.problem.offset, self.moments.leverage
+        highest = float(self.gradient.max())
+        self.gap = highest - float(self.weights @ self.gradient)
+        self.gap_floor = 8 * EPSILON * highest
 
 
 class KernelState(State):
