@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from .rays import KINDS
 from .solvers import Solver, make_solver
@@ -63,6 +64,24 @@ class Result:
     def converged(self) -> bool:
         """Whether the gap was reached."""
         return self.stop_reason == "gap"
+
+    def as_optimize_result(self) -> OptimizeResult:
+        """The same as SciPy's solvers return it, for code that is written for them.
+
+        SciPy minimizes: ``fun`` is -value. ``x`` is the weights, ``nit`` the iterations, ``nfev``
+        the gradients (or kernel values); ``gap`` bounds ``fun - min fun``. ``status`` is 0 if the gap was reached, else 1,
+        and ``message`` has the reason.
+        """
+        return OptimizeResult(
+            x=self.weights,
+            fun=-self.value,
+            success=self.converged,
+            status=0 if self.converged else 1,
+            message=f"stopped by {self.stop_reason!r}; fun is at most {self.gap:.3g} above the minimum",
+            nit=self.iterations,
+            nfev=self.evaluations,
+            gap=self.gap,
+        )
 
 
 def maximize(
@@ -171,6 +190,10 @@ class Run:
         self._began = clock()
         self._certificate_seconds = 0.0
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self.state.clock, self.state.deadline = self.clock, self._began + self.stop.seconds
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -226,6 +249,7 @@ class Run:
             if finer is not None:
                 self._earlier_evaluations += self.state.evaluations
                 self.state = finer
+                self._set_deadline()
                 certified, fruitless = float("inf"), 0
                 logger.info("continuing with kernel values in double")
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -22,6 +23,7 @@ from .problems.log_determinant import EPSILON, Moments
 from .rays import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .trace import RAW, is_recorded
 
+_DOMAIN = ". If g has a domain (a logarithm of sums, say), pass start=, a point inside of it"
 Problem = Concave | LogDeterminant | Quadratic
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
 REFRESH = 64  # moves after which moments are computed from scratch: changes of low rank add up rounding
@@ -94,6 +96,8 @@ class State(ABC):
     exhausted: bool  # many moves in a row did not raise the value: the rest of the gap is noise of the arithmetic
     scale: float  # what a relative gap is relative to
     evaluations: int
+    clock: Callable[[], float] = staticmethod(time.perf_counter)
+    deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
 
     @abstractmethod
     def toward(self) -> int:
@@ -130,6 +134,13 @@ class State(ABC):
     @abstractmethod
     def face(self, variables: np.ndarray) -> State:
         """The state of the problem restricted to a face that contains the support, at the same weights."""
+
+    def _placed(self, face: State, weights: np.ndarray) -> State:
+        """The state of a face at these weights; before the start of a run there are none."""
+        face.clock, face.deadline = self.clock, self.deadline
+        if weights.any():
+            face.set_weights(np.arange(face.size), weights)
+        return face
 
     @abstractmethod
     def diagonal_range(self) -> tuple[float, float]:
@@ -181,6 +192,8 @@ class State(ABC):
         """The loop: the solver chooses, the state moves."""
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
+            if self.clock() >= self.deadline:
+                break
             ran.stalled = self.exhausted or self.gap <= self.gap_floor
             if ran.stalled:
                 break
@@ -320,7 +333,7 @@ class ConcaveState(State):
         self._forget_progress()
 
     def face(self, variables: np.ndarray) -> State:
-        return _placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
+        return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
 
     def diagonal_range(self) -> tuple[float, float]:
         if self.problem.hessian is None:
@@ -344,8 +357,12 @@ class ConcaveState(State):
             return np.nan
 
     def value_at(self, direction: np.ndarray, step: float) -> float:
-        """g at a trial point."""
-        return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+        """g at a trial point; the same."""
+        try:
+            with np.errstate(all="ignore"):
+                return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+        except (np.linalg.LinAlgError, ArithmeticError):
+            return np.nan
 
     def _hessian(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         assert self.problem.hessian is not None
@@ -356,41 +373,51 @@ class ConcaveState(State):
 
     def _evaluate(self) -> None:
         self.evaluations += 1
-        gradient = np.array(self.problem.gradient(self.weights), dtype=np.float64)
+        gradient = _in_double(self.problem.gradient(self.weights), "gradient")
         if gradient.shape != (self.size,):
             raise ValueError(f"gradient(a) must have shape {(self.size,)}; got {gradient.shape}")
         if not np.isfinite(gradient).all():
             bad = int(np.flatnonzero(~np.isfinite(gradient))[0])
             raise ValueError(
                 f"gradient(a) is {gradient[bad]} at index {bad}: it must be finite at every feasible point reached"
+                f"{_DOMAIN}"
             )
-        value = float(self.problem.value(self.weights))
+        value = _in_double(self.problem.value(self.weights), "value")
+        if value.shape:
+            raise ValueError(f"value(a) must be a number; got shape {value.shape}")
         if not np.isfinite(value):
-            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached")
-        self.gradient, self.value = gradient, value
+            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached{_DOMAIN}")
+        self.gradient, self.value = gradient, float(value)
         self.gap = float(gradient.max() - self.weights @ gradient)
-        self.gap_floor = 8 * np.finfo(np.float64).eps * max(float(np.abs(gradient).max()), abs(value))
+        self.gap_floor = 8 * EPSILON * max(float(np.abs(gradient).max()), abs(self.value))
 
 
-def _placed(face: State, weights: np.ndarray) -> State:
-    """A state at these weights; before the start of a run there are none."""
-    if weights.any():
-        face.set_weights(np.arange(face.size), weights)
-    return face
+def _in_double(found: Any, name: str) -> np.ndarray:
+    """What a user's function gave, as an array of its own. A certificate of single precision would be none."""
+    array = np.array(found)
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        raise ValueError(
+            f"{name}(a) is of type {array.dtype}, and a certificate needs double precision: compute in float64 "
+            '(JAX: jax.config.update("jax_enable_x64", True) before anything else)'
+        )
+    return array.astype(np.float64, copy=False)
 
 
 def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
     """Maximize g(a + t d) over 0 <= t <= longest, knowing that the slope at 0 is positive.
 
     The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside of the domain of g
-    (slope not finite) counts as too far.
+    (slope not finite, or steeper than at 0 and yet lower: digits of a matrix that is all but singular) is too far.
     """
     first = float(state.gradient @ direction)
+    steepest = first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max()))
     slope = {0.0: first}
 
     def slope_at(t: float) -> float:
         if t not in slope:
-            slope[t] = state.slope(direction, t)
+            found = state.slope(direction, t)
+            lost = found > steepest and not state.value_at(direction, t) >= state.value
+            slope[t] = np.nan if lost else found
         return slope[t]
 
     low, high = 0.0, longest
@@ -473,7 +500,13 @@ class LogDeterminantState(ConcaveState):
 
     def _evaluate(self) -> None:
         self._unrefreshed = 0
-        self.moments = Moments(self.problem.rows, self.weights)
+        try:
+            self.moments = Moments(self.problem.rows, self.weights)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"the points of positive weight do not span all {self.problem.dimension} dimensions: "
+                "start from weights of points that do"
+            ) from None
         self._read()
 
     def _read(self) -> None:
@@ -561,7 +594,7 @@ class KernelState(State):
 
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
-        return _placed(
+        return self._placed(
             KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
         )
 

@@ -5,5 +5,6 @@ most (``gap``).
 """
 
 from ._base import Certified
+from .ellipsoid import Ellipsoid, min_enclosing_ellipsoid
 
-__all__ = ["Certified"]
+__all__ = ["Certified", "Ellipsoid", "min_enclosing_ellipsoid"]
