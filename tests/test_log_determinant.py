@@ -145,3 +145,13 @@ def test_faces_are_states_of_the_same_kind():
     assert type(face) is type(state) is type(open_state(LogDeterminant(ROWS)))
     assert face.gap == pytest.approx(state.gap)
     assert isinstance(face.moments, Moments)
+
+
+def test_a_snapshot_goes_on_to_the_last_bit():
+    state = started(LogDeterminant(ROWS), interior(60))
+    list(walk(state, "swap", 20))
+    copied = open_state(LogDeterminant(ROWS))
+    copied.restore(state.snapshot())
+    for step, other in zip(walk(state, "swap", 100), walk(copied, "swap", 100), strict=True):
+        np.testing.assert_array_equal(step.after, other.after)
+        assert (step.value, step.gap) == (other.value, other.gap)

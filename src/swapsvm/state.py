@@ -98,6 +98,7 @@ class State(ABC):
     evaluations: int
     clock: Callable[[], float] = staticmethod(time.perf_counter)
     deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
+    single = False  # whether it computes in single precision
 
     @abstractmethod
     def toward(self) -> int:
@@ -130,6 +131,14 @@ class State(ABC):
     @abstractmethod
     def certify(self) -> None:
         """Recompute gradient, value and gap from scratch, in double."""
+
+    @abstractmethod
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """All that the next moves depend on, but kernel values."""
+
+    @abstractmethod
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        """Back to a snapshot of the same problem, to the last bit."""
 
     @abstractmethod
     def face(self, variables: np.ndarray) -> State:
@@ -185,7 +194,7 @@ class State(ABC):
         return False
 
     def refined(self) -> State | None:
-        """A more exact state at the same weights, or None if there is none."""
+        """A more exact state of the problem, without weights yet, or None if there is none."""
         return None
 
     def run(self, solver: Chooser, limits: Limits) -> Ran:
@@ -331,6 +340,16 @@ class ConcaveState(State):
         self.weights = self.weights / self.weights.sum()
         self._evaluate()
         self._forget_progress()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        watched = [self._moves, self.exhausted, self._best_value, self._best_gap, self._window_gap]
+        return {"weights": self.weights.copy(), "watched": np.array(watched, dtype=np.float64)}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        self.weights = snapshot["weights"].copy()
+        self._evaluate()
+        moves, exhausted, self._best_value, self._best_gap, self._window_gap = snapshot["watched"].tolist()
+        self._moves, self.exhausted = int(moves), bool(exhausted)
 
     def face(self, variables: np.ndarray) -> State:
         return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
@@ -489,6 +508,23 @@ class LogDeterminantState(ConcaveState):
         j = j[self.gradient[j] < self.gradient[i]]
         return int(j[np.argmax(self.moments.swap(i, j)[1])]) if len(j) else self.away()
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        held = self.moments
+        numbers = np.array([held.log_det, self._unrefreshed])
+        return {
+            **super().snapshot(),
+            "inverse": held.inverse.copy(),
+            "leverage": held.leverage.copy(),
+            "numbers": numbers,
+        }
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        super().restore(snapshot)
+        self.moments.inverse, self.moments.leverage = snapshot["inverse"].copy(), snapshot["leverage"].copy()
+        self.moments.log_det, unrefreshed = snapshot["numbers"].tolist()
+        self._unrefreshed = int(unrefreshed)
+        self._read()
+
     def _follow(self, move: Move) -> None:
         self._unrefreshed += 1
         if self._unrefreshed >= REFRESH or move.scale <= 0:
@@ -545,6 +581,7 @@ class KernelState(State):
     exhausted = property(lambda self: self.core.exhausted)
     scale = property(lambda self: abs(self.core.value))
     evaluations = property(lambda self: self.problem.gram.evaluations)
+    single = property(lambda self: self.problem.gram.single)
 
     @property
     def samplings(self) -> int:
@@ -591,6 +628,14 @@ class KernelState(State):
 
     def certify(self) -> None:
         self.core.certify()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        return {**self.core.snapshot(), "looks": np.array([self._patience, self._empty])}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        core = dict(snapshot)
+        self._patience, self._empty = core.pop("looks").tolist()
+        self.core.restore(**core)
 
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
@@ -666,10 +711,7 @@ class KernelState(State):
     def refined(self) -> State | None:
         if not self.problem.gram.refinable:
             return None
-        state = KernelState(self.problem.in_double(), sampling=self.sampling, seed=self.seed)
-        support = self.support
-        state.set_weights(support, self.weights[support])
-        return state
+        return KernelState(self.problem.in_double(), sampling=self.sampling, seed=self.seed)
 
     def run(self, solver: Chooser, limits: Limits) -> Ran:
         if solver.compiled is None:

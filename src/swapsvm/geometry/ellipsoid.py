@@ -25,7 +25,7 @@ from ..stopping import make_stop
 from ._base import Certified, checked_points, warn_unfinished
 
 START = 20  # random points of the first problem, besides some that span the space
-_FLAT = "X has {}, and no least ellipsoid: leave out constant and dependent columns, or project the points onto their principal axes"
+_FLAT = "X has {}, and no least ellipsoid: leave out constant and dependent columns, or project onto the principal axes"
 LARGEST = 700.0  # logarithm of a volume: exp(709) is the largest double
 
 
