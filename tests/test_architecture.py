@@ -15,7 +15,7 @@ LAYERS = [
     ["gram"],
     ["problems"],
     ["rays", "trace"],
-    ["state"],
+    ["state", "hull"],
     ["solvers"],
     ["stopping", "solve"],
     ["geometry", "estimators"],

@@ -69,8 +69,9 @@ class Result:
     def as_optimize_result(self) -> OptimizeResult:
         """The same as SciPy's solvers return it, for code that is written for them.
 
-        SciPy minimizes: ``fun`` is -value. ``x`` is the weights, ``nit`` the iterations, ``nfev`` the gradients (or kernel
-        values), and ``fun - min fun <= gap``. ``status`` is 0 if the gap was reached, else 1; ``message`` has the reason.
+        SciPy minimizes: ``fun`` is -value, and ``fun - min fun <= gap``. ``x`` is the weights, ``nit`` the iterations,
+        ``nfev`` the gradients (or kernel values). ``status`` is 0 if the gap was reached, else 1; ``message`` has the
+        reason.
         """
         return OptimizeResult(
             x=self.weights,

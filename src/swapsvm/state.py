@@ -242,29 +242,22 @@ def open_state(problem: Problem, *, sampling: int | Sampling | None = None, seed
     return LogDeterminantState(problem) if isinstance(problem, LogDeterminant) else ConcaveState(problem)
 
 
-class ConcaveState(State):
-    """The state of a user's own g."""
+class GradientState(State):
+    """What follows from weights and a gradient in NumPy; ``_evaluate`` brings the gradient up to date."""
 
+    gradient: np.ndarray
     _moves: int
     _best_value: float
     _best_gap: float
     _window_gap: float
 
-    def __init__(self, problem: Concave | LogDeterminant) -> None:
-        self.problem: Any = problem
-        self.size = problem.size
-        self.weights = np.zeros(problem.size)
-        self.evaluations = 0
-        self._forget_progress()
+    @abstractmethod
+    def _evaluate(self) -> None:
+        """Gradient, value, gap and its floor at the present weights."""
 
     @property
     def support(self) -> np.ndarray:  # type: ignore[override]
         return np.flatnonzero(self.weights)
-
-    @property
-    def scale(self) -> float:  # type: ignore[override]
-        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
-        return max(1.0, abs(self.value))
 
     def toward(self) -> int:
         return int(np.argmax(self.gradient))
@@ -276,41 +269,17 @@ class ConcaveState(State):
     def swap_slope(self, i: int, j: int) -> float:
         return float(self.gradient[i] - self.gradient[j])
 
-    def second_order_away(self, i: int) -> int:
-        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
-        if self.problem.hessian is None:
-            return self.away()
-        j = self.support
-        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
-        if not len(j):
-            return self.away()
-        i_s = np.full(len(j), i)
-        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
-        curvature = -(h_ii - 2 * h_ij + h_jj)
-        rise = self.gradient[i] - self.gradient[j]
-        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
-        return int(j[np.argmax(gains)])
-
-    def search(self, ray: Ray) -> Search:
-        """Root of the slope on the feasible interval; see ``_line_search``."""
-        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
-        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
-            return Search(ray, 0.0, 0.0, False)
-        return _line_search(self, ray, direction, longest)
-
     def move(self, move: Move | Correction) -> None:
+        self.weights = self.weights * move.scale
         if isinstance(move, Correction):
-            self.weights = self.weights * move.scale
             self.weights[move.variables] = move.weights
             self._evaluate()
-            self._watch()
-            return
-        self.weights = self.weights * move.scale
-        if move.add:
-            self.weights[move.i] += move.add
-        if move.sub:
-            self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
-        self._follow(move)
+        else:
+            if move.add:
+                self.weights[move.i] += move.add
+            if move.sub:
+                self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
+            self._follow(move)
         self._watch()
 
     def _follow(self, move: Move) -> None:
@@ -351,6 +320,48 @@ class ConcaveState(State):
         moves, exhausted, self._best_value, self._best_gap, self._window_gap = snapshot["watched"].tolist()
         self._moves, self.exhausted = int(moves), bool(exhausted)
 
+    def violators(self, count: int) -> np.ndarray:
+        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
+        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
+
+
+class ConcaveState(GradientState):
+    """The state of a user's own g."""
+
+    def __init__(self, problem: Concave | LogDeterminant) -> None:
+        self.problem: Any = problem
+        self.size = problem.size
+        self.weights = np.zeros(problem.size)
+        self.evaluations = 0
+        self._forget_progress()
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
+        return max(1.0, abs(self.value))
+
+    def second_order_away(self, i: int) -> int:
+        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
+        if self.problem.hessian is None:
+            return self.away()
+        j = self.support
+        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
+        if not len(j):
+            return self.away()
+        i_s = np.full(len(j), i)
+        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
+        curvature = -(h_ii - 2 * h_ij + h_jj)
+        rise = self.gradient[i] - self.gradient[j]
+        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
+        return int(j[np.argmax(gains)])
+
+    def search(self, ray: Ray) -> Search:
+        """Root of the slope on the feasible interval; see ``_line_search``."""
+        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
+        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return _line_search(self, ray, direction, longest)
+
     def face(self, variables: np.ndarray) -> State:
         return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
 
@@ -360,10 +371,6 @@ class ConcaveState(State):
         every = np.arange(self.size)
         diagonal = -self._hessian(every, every) / 2
         return float(diagonal.min()), float(diagonal.max())
-
-    def violators(self, count: int) -> np.ndarray:
-        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
-        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
 
     def slope(self, direction: np.ndarray, step: float) -> float:
         """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""

@@ -77,11 +77,15 @@ def _short(value: Any) -> str:
         return f"{value:.10g}"
     if isinstance(value, tuple):
         return ", ".join(map(_short, value))
-    return np.array2string(value, threshold=8, precision=6) if isinstance(value, np.ndarray) else str(value)
+    return (
+        np.array2string(value, threshold=8, precision=6, max_line_width=10**6)
+        if isinstance(value, np.ndarray)
+        else str(value)
+    )
 
 
 def checked_points(X: Any, name: str) -> np.ndarray:
-    """Points as the rows of a float32 or float64 matrix; anything else than those is converted, none of those copied."""
+    """Points as the rows of a float32 or float64 matrix, not copied; other numbers become float64."""
     if sp.issparse(X):
         raise ValueError(f"{name} is a sparse matrix: points are the rows of a dense one, use {name}.toarray()")
     try:
@@ -99,6 +103,13 @@ def checked_points(X: Any, name: str) -> np.ndarray:
         row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
         raise ValueError(f"{name} contains NaN or infinity, first in row {row}")
     return points
+
+
+def check_tolerances(**tolerances: float) -> None:
+    """Refuse what is not a number from 0 to below 1."""
+    for name, value in tolerances.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{name}={value!r} must be a number, 0 or more and below 1")
 
 
 def warn_unfinished(result: Certified, what: str, stacklevel: int = 3) -> None:

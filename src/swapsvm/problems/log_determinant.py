@@ -105,7 +105,7 @@ class Moments:
         half = solve_triangular(factor, rows.T, lower=True)
         self.rows, self.dimension = rows, rows.shape[1]
         self.log_det = 2.0 * float(np.log(np.diag(factor)).sum())
-        self.inverse = cho_solve((factor, True), np.eye(self.dimension))
+        self.inverse = np.ascontiguousarray(cho_solve((factor, True), np.eye(self.dimension)))
         self.leverage = np.einsum("ij,ij->j", half, half)
 
     def move(self, scale: float, points: list[int], added: list[float]) -> None:
