@@ -1,7 +1,7 @@
 """The least ellipsoid: how its time grows with points and dimensions, and how many iterations each solver takes.
 
-Times are CPU seconds of one thread, medians of three runs on normal points, certified to 1 + tol of the least volume. The
-interior point method is Clarabel on the primal, without the time to write down its cones.
+Times are CPU seconds of one thread, medians of three runs (solvers: one) on normal points, certified to 1 + tol of the
+least volume. The interior point method is Clarabel on the primal; the time to write down its cones is included.
 """
 
 from __future__ import annotations
