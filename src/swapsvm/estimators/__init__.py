@@ -1,7 +1,8 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
+from .memory import Checkpoint
 from .observing import FitProgress
 from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress"]
