@@ -125,6 +125,13 @@ def test_the_problem_of_the_coreset_has_the_same_answer():
     assert min_enclosing_ellipsoid(X[found.coreset]).volume == pytest.approx(found.volume, rel=3e-6)
 
 
+def test_bounds_do_not_cross_where_the_gap_is_all_rounding():
+    grid = np.array(list(product(range(20), repeat=3)), dtype=float)
+    found = min_enclosing_ellipsoid(grid)
+    assert 0 < found.relative_gap < 1e-12
+    assert found.lower_bound <= ball(3, 9.5 * 3**0.5) * (1 + 1e-14)
+
+
 def test_samples_of_a_sphere_are_held_by_little_less_than_the_ball():
     X = random_rows(5000, 3)
     X /= np.linalg.norm(X, axis=1)[:, None]
@@ -197,6 +204,7 @@ def test_points_of_a_plane_are_refused_with_the_way_out(name):
         (random_rows(9, 2), {"tol": -1.0}, "tol=-1.0 must be"),
         (random_rows(9, 2), {"tol": np.nan}, "tol=nan must be"),
         (random_rows(9, 2), {"solver": "newton"}, "solver='newton' is unknown"),
+        (random_rows(9, 2), {"solver": "cvm"}, "use solver='fcfw'"),
         (random_rows(9, 2), {"max_iter": 0}, "max_iter=0 must be"),
         (random_rows(9, 2), {"max_time": -1}, "max_time=-1 must be"),
     ],

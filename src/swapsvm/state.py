@@ -532,6 +532,11 @@ class LogDeterminantState(ConcaveState):
         self._unrefreshed = int(unrefreshed)
         self._read()
 
+    def diagonal_range(self) -> tuple[float, float]:
+        raise ValueError(
+            "a log determinant is no enclosing ball, as solver='cvm' needs: use solver='fcfw', the same steps"
+        )
+
     def _follow(self, move: Move) -> None:
         self._unrefreshed += 1
         if self._unrefreshed >= REFRESH or move.scale <= 0:

@@ -141,14 +141,15 @@ def _refuse_extremes(half: np.ndarray) -> None:
 
 def _certified(points: np.ndarray, box: Box, found: Result, tol: float) -> Ellipsoid:
     """The ellipsoid of these weights in the coordinates of the points, and the bounds."""
-    center, matrix = _ellipsoid(points, box, found.weights)
+    center, triangle = _mean_and_factor(points, box, found.weights)
+    matrix = _holding(points, center, triangle, box.half)
     d = len(center)
     axes = np.linalg.eigvalsh(box.half[:, None] * matrix * box.half)
-    rounding = 4 * d * EPSILON * axes[-1] / axes[0] if axes[0] > 0 else inf  # of the logarithm of a determinant
+    rounding = 8 * d * EPSILON * axes[-1] / axes[0] if axes[0] > 0 else inf  # of the logarithm of a determinant
     if not rounding < 1:
         raise ValueError(_FLAT.format("points that are too flat for a matrix in double precision"))
     upper = -float(np.log(axes).sum()) / 2
-    lower = (d * log(d) + found.value) / 2 - rounding
+    lower = min(d * log(d) / 2 + float(np.log(np.abs(np.diag(triangle))).sum()) - rounding, upper)
     unit_ball = d / 2 * log(pi) - float(gammaln(d / 2 + 1)) + float(np.log(box.half).sum())
     if abs(unit_ball + upper) > LARGEST:
         raise ValueError(f"the volume, 1e{(unit_ball + upper) / log(10):+.0f}, is beyond double precision: scale X")
@@ -166,15 +167,20 @@ def _certified(points: np.ndarray, box: Box, found: Result, tol: float) -> Ellip
     )
 
 
-def _ellipsoid(points: np.ndarray, box: Box, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Center and matrix; the largest (x - center)' matrix (x - center) is 1 with the error of its rounding."""
+def _mean_and_factor(points: np.ndarray, box: Box, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean, and the triangle R with R'R = S in the coordinates of the box."""
     support = np.flatnonzero(weights)
     active, unit = weights[support], box.inside(points[support])
     mean = active @ unit
-    triangle = np.linalg.qr(np.sqrt(active)[:, None] * (unit - mean), mode="r")  # S = triangle' triangle
-    half = solve_triangular(triangle, np.eye(len(mean)))
-    center, matrix = box.middle + box.half * mean, half @ half.T / box.half / box.half[:, None]
+    triangle = np.asarray(np.linalg.qr(np.sqrt(active)[:, None] * (unit - mean), mode="r"))
+    return box.middle + box.half * mean, triangle
+
+
+def _holding(points: np.ndarray, center: np.ndarray, triangle: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """S^-1 divided by what (x - center)' S^-1 (x - center) is at most, with the error of its rounding."""
+    inverse = solve_triangular(triangle, np.eye(len(center)))
+    matrix = inverse @ inverse.T / half / half[:, None]
     apart = points - center
     distance = np.einsum("ij,ij->i", apart @ matrix, apart)
     magnitude = np.einsum("ij,ij->i", np.abs(apart) @ np.abs(matrix), np.abs(apart))
-    return center, matrix / float((distance + 4 * len(center) * EPSILON * magnitude).max())
+    return matrix / float((distance + 4 * len(center) * EPSILON * magnitude).max())
