@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from swapsvm import ConvergenceWarning, maximize
 from swapsvm.problems import Concave, LogDeterminant
@@ -116,6 +117,8 @@ def test_the_start_spans_the_space_whatever_the_points_repeat():
     ("rows", "message"),
     [
         (np.ones(3), r"its shape is \(3,\)"),
+        ([["a", "b"]], "dense matrix of numbers"),
+        (sparse.eye(3, format="csr"), "dense matrix of numbers"),
         (np.empty((0, 2)), r"its shape is \(0, 2\)"),
         ([[1.0, np.nan]], "not finite"),
         ([[1.0, 2.0], [2.0, 4.0]], "span 1 of 2 dimensions"),

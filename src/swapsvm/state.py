@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -544,7 +545,7 @@ class LogDeterminantState(ConcaveState):
         else:
             changes = [(move.i, move.add), (move.j, -move.sub)]
             self.moments.move(move.scale, [k for k, change in changes if change], [c for _, c in changes if c])
-            self._read()
+            self._evaluate() if isnan(self.moments.log_det) else self._read()
 
     def _evaluate(self) -> None:
         self._unrefreshed = 0

@@ -90,8 +90,8 @@ def min_enclosing_ellipsoid(
         raise ValueError(f"tol={tol!r} must be a finite number, 0 or more")
     points = checked_points(X, "X").astype(np.float64, copy=False)
     box = Box.around(points)
-    unit = box.inside(points)
     _refuse_extremes(box.half)
+    unit = box.inside(points)
     _refuse_flat(unit, np.abs(points).max(axis=0) / box.half)
     d = unit.shape[1]
     # r <= d (1 + tol)^(2/d), and the gap of the dual is r - d; a little less, since the certificate has rounding

@@ -8,7 +8,7 @@ points only adds a constant to g: they are kept with orthonormal columns, where 
 from __future__ import annotations
 
 from copy import copy
-from math import inf, log1p
+from math import inf, log, log1p, nan
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,10 @@ class LogDeterminant:
     """
 
     def __init__(self, rows: Any) -> None:
-        rows = np.asarray(rows, dtype=np.float64)
+        try:
+            rows = np.asarray(rows, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"rows must be a dense matrix of numbers, one point in each row: {error}") from None
         if rows.ndim != 2 or not rows.size:
             raise ValueError(f"rows must be a matrix with one point in each row; its shape is {rows.shape}")
         if not np.isfinite(rows).all():
@@ -109,7 +112,10 @@ class Moments:
         self.leverage = np.einsum("ij,ij->j", half, half)
 
     def move(self, scale: float, points: list[int], added: list[float]) -> None:
-        """M <- scale M + sum_k added_k z_k z_k': with U = M^-1 Z_k' the inverse loses U (added^-1 + Z_k U)^-1 U'."""
+        """M <- scale M + sum_k added_k z_k z_k': with U = M^-1 Z_k' the inverse loses U (added^-1 + Z_k U)^-1 U'.
+
+        The log determinant is NaN if rounding has left nothing of it.
+        """
         self.inverse /= scale
         self.leverage /= scale
         columns = self.inverse @ self.rows[points].T
@@ -119,7 +125,8 @@ class Moments:
         middle = np.linalg.solve(ratio, np.diag(change[:, 0]))
         self.inverse -= columns @ middle @ columns.T
         self.leverage -= np.einsum("ij,ij->i", products @ middle, products)
-        self.log_det += self.dimension * float(np.log(scale)) + float(np.log(np.linalg.det(ratio)))
+        growth = float(np.linalg.det(ratio))
+        self.log_det += self.dimension * log(scale) + (log(growth) if growth > 0 else nan)
 
     def toward(self, i: int) -> tuple[float, float]:
         """Best step and its gain (0 if there is none): det grows by (1 - t)^(n - 1) (1 + t (w - 1))."""
