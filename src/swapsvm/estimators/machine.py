@@ -153,6 +153,7 @@ class KernelMachine(BaseEstimator):
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
             watched = observers.watch(sub, rules.target) if observers.wanted else None
             run = self._begun(Run(state, make_solver(self.solver), rules, None, self._clock), sub, file, rng)
+            run.remembers = self.warm_start or file is not None
             run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
             result = run.finish(exact_below=SMALL)
             ended[sub.labels] = run
