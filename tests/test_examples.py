@@ -20,6 +20,7 @@ SECONDS = 5.0  # of CPU time, for each
 def shown(monkeypatch):
     """The figures that were open when the script showed them."""
     figures = []
+    pyplot.close("all")  # what other tests of this process left open
     monkeypatch.setattr(pyplot, "show", lambda: figures.extend(map(pyplot.figure, pyplot.get_fignums())))
     yield figures
     pyplot.close("all")
