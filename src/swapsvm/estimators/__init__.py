@@ -2,7 +2,8 @@
 
 from .memory import Checkpoint
 from .observing import FitProgress
+from .reduction import reduce_support
 from .selection import SVCCV
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "reduce_support"]
