@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import certificate, datasets, report, run, selection, suites, summary, targets, tune
+from benchmarks import certificate, datasets, ellipsoid, report, run, selection, suites, summary, targets, tune
 from benchmarks.objective import Task
 from benchmarks.solvers import COMPETITORS, PEERS
 from sklearn.datasets import load_iris
@@ -255,3 +255,12 @@ def test_a_search_is_measured_in_its_own_process(tmp_path):
     assert found[0]["grid"] == found[1]["grid"]
     selection.main([*words, "--searches", "SVCCV", "--limit", "0.001"])
     assert records.read(output)[-1]["status"] == "timeout"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # Frank-Wolfe is cut
+def test_every_solver_has_its_line_in_the_table_of_ellipsoids(monkeypatch):
+    monkeypatch.setattr(ellipsoid, "MOST", 300)
+    head, _, *lines = ellipsoid.solvers(200, 2)
+    assert head.split(" | ")[1] == "iterations"
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == list(ellipsoid.SOLVERS)
+    assert all(float(line.split(" | ")[3]) < 1 for line in lines)

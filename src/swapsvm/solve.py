@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
-from .problems import Concave, Quadratic
 from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
-from .state import Limits, Sampling, State, open_state
+from .state import Limits, Problem, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Since, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -67,9 +67,27 @@ class Result:
         """Whether the gap was reached."""
         return self.stop_reason == "gap"
 
+    def as_optimize_result(self) -> OptimizeResult:
+        """The same as SciPy's solvers return it, for code that is written for them.
+
+        SciPy minimizes: ``fun`` is -value, and ``fun - min fun <= gap``. ``x`` is the weights, ``nit`` the iterations,
+        ``nfev`` the gradients (or kernel values). ``status`` is 0 if the gap was reached, else 1; ``message`` has the
+        reason.
+        """
+        return OptimizeResult(
+            x=self.weights,
+            fun=-self.value,
+            success=self.converged,
+            status=0 if self.converged else 1,
+            message=f"stopped by {self.stop_reason!r}; fun is at most {self.gap:.3g} above the minimum",
+            nit=self.iterations,
+            nfev=self.evaluations,
+            gap=self.gap,
+        )
+
 
 def maximize(
-    problem: Concave | Quadratic,
+    problem: Problem,
     solver: str | Solver = "swap2",
     *,
     tol: float = 1e-2,
@@ -87,7 +105,7 @@ def maximize(
 
     Parameters
     ----------
-    problem : Concave or Quadratic
+    problem : Concave, LogDeterminant or Quadratic
     solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.
@@ -205,6 +223,10 @@ class Run:
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self.state.clock, self.state.deadline = self.clock, self._began + self.stop.seconds
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -245,6 +267,7 @@ class Run:
         self._began = self.clock() - memory.seconds
         self._earlier_evaluations = memory.evaluations - self.state.evaluations
         self.stop = Since(self.progress(), self.stop)
+        self._set_deadline()
 
     def remember(self) -> Memory:
         """Where it stands now."""
@@ -303,6 +326,7 @@ class Run:
         finer.set_weights(support, self.state.weights[support])
         self._earlier_evaluations += self.state.evaluations
         self.state = finer
+        self._set_deadline()
         self._certified, self._fruitless = float("inf"), 0
         logger.info("continuing with kernel values in double")
         return True

@@ -2,6 +2,7 @@
 
 from .concave import Concave
 from .l2_svc import L2SVC, Expansion
+from .log_determinant import LogDeterminant
 from .quadratic import Quadratic
 
-__all__ = ["L2SVC", "Concave", "Expansion", "Quadratic"]
+__all__ = ["L2SVC", "Concave", "Expansion", "LogDeterminant", "Quadratic"]
