@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_classification
 
 from swapsvm import SVC, Gram, maximize
-from swapsvm.estimators.pairs import workers_for
+from swapsvm.estimators.subproblems import workers_for
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
 from swapsvm.problems import L2SVC, Quadratic
 from swapsvm.state import KernelState
@@ -99,11 +99,11 @@ def test_pairs_side_by_side_are_the_same_as_one_after_the_other():
 def test_one_large_pair_gets_the_threads_for_itself():
     groups = [np.arange(0, 900), np.arange(900, 1800), np.arange(1800, 1900)]
     gram = Gram(Linear(), np.zeros((1900, 2)), groups=groups)
-    assert workers_for(gram, [(0, 1), (0, 2), (1, 2)], 2) == 1
-    assert workers_for(gram, [(0, 2), (1, 2)], 2) == 2
-    assert workers_for(gram, [(0, 2), (1, 2)], 1) == 1
+    assert workers_for(gram, [1800, 1000, 1000], 2) == 1
+    assert workers_for(gram, [1000, 1000], 2) == 2
+    assert workers_for(gram, [1000, 1000], 1) == 1
     called = Gram(Function(lambda A, B: A @ B.T), np.zeros((1900, 2)), groups=groups)
-    assert workers_for(called, [(0, 2), (1, 2)], 2) == 1  # a user's function may not be made for threads
+    assert workers_for(called, [1000, 1000], 2) == 1  # a user's function may not be made for threads
 
 
 def test_an_error_in_one_pair_ends_all():

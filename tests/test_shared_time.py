@@ -2,7 +2,7 @@
 
 import pytest
 
-from swapsvm.estimators.pairs import SharedTime
+from swapsvm.estimators.subproblems import SharedTime
 
 
 class Clock:

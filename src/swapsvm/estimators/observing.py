@@ -14,29 +14,29 @@ from typing import Any, Protocol, Self
 
 from ..solve import Result
 from ..stopping import Progress
+from .subproblems import Subproblem
 
 logger = logging.getLogger("swapsvm")
 
-Labels = tuple[Any, Any]
 SECONDS_PER_LINE = 2.0  # where no bar can be redrawn
 
 
 @dataclass(frozen=True, slots=True)
 class FitProgress(Progress):
-    """Where a fit stands: the progress of one pair of classes, and how many pairs are done.
+    """Where a fit stands: the progress of one problem, such as a pair of classes, and how many are done.
 
     Attributes
     ----------
     iteration, seconds, value, gap, relative_gap, support, evaluations
-        Of the pair; the gap is what the run sees, not yet a certificate.
+        Of the problem; the gap is what the run sees, not yet a certificate.
     pair : tuple
-        The two class labels.
+        The two class labels; empty if the fit has one problem without them.
     pairs_done, pairs : int
     target : float
-        The gap at which the pair ends.
+        The gap at which the problem ends.
     """
 
-    pair: Labels = (None, None)
+    pair: tuple[Any, ...] = ()
     pairs_done: int = 0
     pairs: int = 1
     target: float = 0.0
@@ -84,13 +84,17 @@ class Observers:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def watch(self, pair: Labels, target: Callable[[Progress], float]) -> Callable[[Progress], bool]:
-        """The callback of one pair's run."""
+    def watch(self, sub: Subproblem, target: Callable[[Progress], float]) -> Callable[[Progress], bool]:
+        """The callback of one problem's run."""
 
         def seen(progress: Progress) -> bool:
             with self._lock:
                 told = FitProgress(
-                    **asdict(progress), pair=pair, pairs=self._pairs, pairs_done=self._done, target=target(progress)
+                    **asdict(progress),
+                    pair=sub.labels,
+                    pairs=self._pairs,
+                    pairs_done=self._done,
+                    target=target(progress),
                 )
                 answers = [callback(told) for callback in self._callbacks]
                 self._stopped = self._stopped or any(answer is False for answer in answers)
@@ -100,13 +104,13 @@ class Observers:
 
         return seen
 
-    def finished(self, pair: Labels, result: Result) -> None:
-        """One pair is done."""
+    def finished(self, sub: Subproblem, result: Result) -> None:
+        """One problem is done."""
         with self._lock:
             self._done += 1
         logger.info(
-            "classes %r and %r: %s after %d iterations, relative gap %.2g, %d kernel values",
-            *pair,
+            "%s: %s after %d iterations, relative gap %.2g, %d kernel values",
+            sub.name,
             result.stop_reason,
             result.iterations,
             result.relative_gap,
@@ -114,7 +118,7 @@ class Observers:
         )
 
     def __call__(self, progress: Progress) -> str | None:
-        """As a stop rule of all pairs."""
+        """As a stop rule of all problems."""
         return "callback" if self._stopped else None
 
 

@@ -23,7 +23,7 @@ from ..solve import Run
 from ..solvers import make_solver
 from ..state import KernelState, State
 from ..stopping import Gap, Seconds, Stop
-from .pairs import Cancelled, Pair, side_by_side
+from .subproblems import Cancelled, Pair, side_by_side
 
 WHOLE = 0.5  # of the budget may go to a matrix of all kernel values of a pair, in double: certificates read it too
 START = 20  # random rows on which the first fit of a path begins

@@ -15,13 +15,17 @@ from ..kernels import Function, Precomputed, Rbf
 BLOCK_VALUES = 1 << 22  # kernel values held at a time, where they are held at all
 
 
+def expansion_values(model: Any, X: Any, single: bool = False) -> np.ndarray:
+    """sum_i dual_coef_i k(x_i, x) + intercept_, one column for each row of ``dual_coef_``."""
+    return _products(model, X, _left_rows(model, X), slice(None), model.dual_coef_.T, single) + model.intercept_
+
+
 def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
     """Decision values of every pair of classes, shape (n_samples, n_pairs); ``single``: kernel values in float32."""
     n_classes = len(model.classes_)
-    compiled = not isinstance(model._fitted_kernel, Precomputed | Function)
-    left = as_rows(X.astype(model.support_vectors_.dtype, copy=False)) if compiled else None
     if n_classes == 2:
-        return _products(model, X, left, slice(None), model.dual_coef_.T, single) + model.intercept_
+        return expansion_values(model, X, single)
+    left = _left_rows(model, X)
     decisions = np.tile(model.intercept_, (X.shape[0], 1))
     pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
     ends = np.cumsum(model.n_support_)
@@ -121,6 +125,12 @@ def _has_sure_winner(decisions: np.ndarray, bound: np.ndarray, n_classes: int) -
     votes = least[winner, rows]
     most[winner, rows] = -1
     return votes > most.max(axis=0)
+
+
+def _left_rows(model: Any, X: Any) -> Any:
+    """X as the core takes it, if the core computes the kernel."""
+    compiled = not isinstance(model._fitted_kernel, Precomputed | Function)
+    return as_rows(X.astype(model.support_vectors_.dtype, copy=False)) if compiled else None
 
 
 def _products(model: Any, X: Any, left: Any, own: slice, coefs: np.ndarray, single: bool) -> np.ndarray:

@@ -22,10 +22,11 @@ from .. import _core
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
 from ..stopping import ConvergenceWarning, Gap
-from .pairs import Cancelled, Pair, side_by_side
+from .machine import forget_fit
 from .paths import Fold, Paths, Point
 from .scores import RULES, Fit, draw_scores, results_of
-from .svc import SVC, forget_fit
+from .subproblems import Cancelled, Pair, side_by_side
+from .svc import SVC
 
 SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "class_weight", "decision_function_shape", "cache_size")
 FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
@@ -196,14 +197,14 @@ class SVCCV(ClassifierMixin, BaseEstimator):
     def _kernels(self, X: Any, labels: np.ndarray, sample_weight: np.ndarray) -> tuple[list[Any], list[Kernel]]:
         """The values of gamma and their kernels; of a kernel without gamma just itself."""
         weights, _ = self._model()._row_weights(X, labels, self.classes_, sample_weight)
-        plain = self._model()._kernel(X, weights)
+        plain = self._model()._make_kernel(X, weights)
         if "gamma" not in plain.parameter_names():
             self.gammas_ = np.empty(0)
             return [], [plain]
         middle = plain.gamma  # type: ignore[attr-defined]
         some = self.gammas
         gammas = list(some) if np.ndim(some) else [middle * STEP_OF_GAMMA ** (k - some // 2) for k in range(some)]
-        kernels = [self._model(gamma=gamma)._kernel(X, weights) for gamma in gammas]
+        kernels = [self._model(gamma=gamma)._make_kernel(X, weights) for gamma in gammas]
         self.gammas_ = np.array([kernel.gamma for kernel in kernels])  # type: ignore[attr-defined]
         return gammas, kernels
 

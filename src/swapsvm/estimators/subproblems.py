@@ -1,4 +1,4 @@
-"""The pairs of classes of one fit: one after the other with threads inside, or side by side on threads of their own."""
+"""The problems of one fit, such as its pairs of classes: one after the other with threads inside, or side by side."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .. import _core
 from ..gram import Gram
@@ -22,6 +23,23 @@ Found = TypeVar("Found")
 HEARING = 0.1  # seconds between two looks for Ctrl-C
 
 
+@dataclass(frozen=True)
+class Subproblem:
+    """One problem of a fit.
+
+    ``labels`` name it to users and from one fit to the next: a pair of class labels, or nothing for the only problem.
+    """
+
+    labels: tuple[Any, ...]
+    rows: int
+    on: Callable[[Gram], Any]  # the Quadratic, on a Gram of the data
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
+
+
 class Cancelled(threading.Event):
     """A stop rule that ends the runs of all threads once it is set."""
 
@@ -30,38 +48,42 @@ class Cancelled(threading.Event):
 
 
 class SharedTime:
-    """One limit of seconds for all pairs, shared out by their rows, and not less to any than an equal share.
+    """One limit of seconds for all problems, shared out by their rows, and not less to any than an equal share.
 
-    A pair may use twice its share of what is left: most need less, and what they leave goes to those that follow.
+    One may use twice its share of what is left: most need less, and what they leave goes to those that follow.
     """
 
     def __init__(
-        self, seconds: float | None, rows: dict[Pair, int], workers: int, clock: Callable[[], float] = time.perf_counter
+        self,
+        seconds: float | None,
+        rows: Mapping[Any, int],
+        workers: int,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._clock, self._end = clock, math.inf if seconds is None else clock() + seconds
         self._rows, self._left, self._waiting, self._workers = rows, sum(rows.values()), len(rows), workers
         self._lock = threading.Lock()
 
-    def share(self, pair: Pair) -> Stop:
-        """The limit of a pair that starts now."""
+    def share(self, which: Hashable) -> Stop:
+        """The limit of one that starts now."""
         seconds = max(self._end - self._clock(), 1e-9)
         with self._lock:
-            share = max(self._rows[pair] / self._left, 1 / self._waiting)
-            self._left -= self._rows[pair]
+            share = max(self._rows[which] / self._left, 1 / self._waiting)
+            self._left -= self._rows[which]
             self._waiting -= 1
         return Seconds(seconds * min(1.0, 2 * self._workers * share))
 
 
-def workers_for(gram: Gram, pairs: Sequence[Pair], n_threads: int | None) -> int:
-    """How many pairs to fit at a time.
+def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
+    """How many problems of so many rows each to solve at a time.
 
-    Threads inside of a pair wait for each other at every sweep; pairs side by side do not. So pairs share out the
-    threads, unless one of them is so much of the work that the others would only wait for it.
+    Threads inside of a problem wait for each other at every sweep; problems side by side do not. So problems share out
+    the threads, unless one of them is so much of the work that the others would only wait for it.
     """
     threads = _core.usable_threads(n_threads or 0)
-    work = [(len(gram.groups[a]) + len(gram.groups[b])) ** 2 for a, b in pairs]
+    work = [count**2 for count in rows]
     side_by_side = threads > 1 and max(work) * threads <= sum(work) and not isinstance(gram.kernel, Function)
-    return min(threads, len(pairs)) if side_by_side else 1
+    return min(threads, len(work)) if side_by_side else 1
 
 
 def side_by_side(tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancelled], Found]) -> list[Found]:
@@ -97,12 +119,15 @@ def _awaited(future: Future[Found]) -> Found:
                 return future.result()
 
 
-def fit_pairs(
-    gram: Gram, pairs: Sequence[Pair], workers: int, fit: Callable[[Gram, Pair, Cancelled], Found]
-) -> tuple[dict[Pair, Found], dict[str, int]]:
-    """What ``fit`` makes of each pair, and the counts of the caches.
+def solve_each(
+    gram: Gram,
+    subproblems: Sequence[Subproblem],
+    workers: int,
+    solve: Callable[[Gram, Subproblem, Cancelled], Found],
+) -> tuple[list[Found], dict[str, int]]:
+    """What ``solve`` makes of each problem, and the counts of the caches.
 
-    Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large pairs come
+    Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large problems come
     first, so that no thread is left with one at the end.
     """
     grams = [gram] if workers == 1 else [gram.share(workers) for _ in range(workers)]
@@ -110,14 +135,15 @@ def fit_pairs(
     for each in grams:
         free.put(each)
 
-    def task(pair: Pair, cancelled: Cancelled) -> Found:
+    def task(place: int, cancelled: Cancelled) -> Found:
         mine = free.get()
         try:
-            return fit(mine, pair, cancelled)
+            return solve(mine, subproblems[place], cancelled)
         finally:
             free.put(mine)
 
-    ordered = pairs if workers == 1 else sorted(pairs, key=lambda pair: -sum(len(gram.groups[c]) for c in pair))
+    places = range(len(subproblems))
+    ordered = places if workers == 1 else sorted(places, key=lambda place: -subproblems[place].rows)
     found = dict(zip(ordered, side_by_side(ordered, workers, task), strict=True))
     counts = sum((Counter(each.cache_counts) for each in grams), Counter())
-    return {pair: found[pair] for pair in pairs}, {name: counts[name] for name in gram.cache_counts}
+    return [found[place] for place in places], {name: counts[name] for name in gram.cache_counts}

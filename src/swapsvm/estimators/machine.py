@@ -1,0 +1,272 @@
+"""What all kernel estimators share: kernel and Gram, the runs of a fit, warm starts, the certificate."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..gram import Gram
+from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from ..problems import Quadratic
+from ..solve import Result, Run, warn_not_converged
+from ..solvers import make_solver
+from ..state import Sampling, open_state
+from ..stopping import make_stop
+from ..trace import RECORD
+from .interrupts import Interrupts
+from .observing import Observers
+from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
+
+LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
+LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
+MOST_THREADS = 1024  # results do not depend on it, and a system that cannot start more ends the process
+SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
+
+
+class KernelMachine(BaseEstimator):
+    """An estimator whose fit solves one or several problems over one Gram.
+
+    A subclass gives ``_fit``, which validates, makes the ``Subproblem``s, calls ``_solve`` and reads its model from the
+    results.
+    """
+
+    _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
+
+    def __init__(
+        self,
+        *,
+        C: float,
+        kernel: str | Callable[..., Any],
+        degree: int,
+        gamma: float | str,
+        coef0: float,
+        solver: str,
+        tol: float,
+        eps: float,
+        max_iter: int,
+        max_time: float | None,
+        start_size: int,
+        sampling: int | Sampling | None,
+        cache_size: float | None,
+        warm_start: bool,
+        n_jobs: int | None,
+        random_state: Any,
+        on_interrupt: str,
+        callbacks: Any,
+        verbose: int,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.start_size = start_size
+        self.sampling = sampling
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.on_interrupt = on_interrupt
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # ---- fit ------------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        raise NotImplementedError  # of a subclass
+
+    def _fit_or_forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """``_fit``, which leaves an unfitted estimator behind an error or an interrupt."""
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            forget_fit(self)
+            raise
+
+    def _check_parameters(self) -> None:
+        if not 0 < self.C < float("inf"):
+            raise ValueError(f"C={self.C!r} must be a positive finite number")
+        if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
+            raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
+        Interrupts(self.on_interrupt)
+        Observers(self.callbacks, self.verbose, 1)
+        make_solver(self.solver)
+        make_stop(self.tol, self.eps, self.max_iter, self.max_time)
+
+    def _checked_rows(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
+        """X, or X and y, as the core takes them; to predict (``reset=False``) only by a fitted estimator."""
+        if not reset:
+            check_is_fitted(self)
+        found = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        rows = found[0] if isinstance(found, tuple) else found
+        if reset and self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(f"a precomputed kernel matrix is square (n_samples x n_samples); X has shape {rows.shape}")
+        return found
+
+    def _make_kernel(self, X: Any, weights: np.ndarray) -> Kernel:
+        gamma: float = 1.0
+        if isinstance(self.kernel, str) and self.kernel in KERNELS:
+            cls = KERNELS[self.kernel]
+            if "gamma" in cls.parameter_names():
+                gamma = resolve_gamma(self.gamma, cls, X, weights if (weights != 1).any() else None)
+        return make_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
+
+    def _solve(self, gram: Gram, subproblems: Sequence[Subproblem]) -> list[Result]:
+        """Run each problem to its certified end."""
+        random = check_random_state(self.random_state)
+        rows = {sub.labels: sub.rows for sub in subproblems}
+        # a kept cache serves all problems
+        workers = 1 if self.warm_start else workers_for(gram, list(rows.values()), self._threads())
+        interrupts = Interrupts(self.on_interrupt)
+        observers = Observers(self.callbacks, self.verbose, len(subproblems))
+        time_left = SharedTime(self.max_time, rows, workers, self._clock)
+        seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
+        stop = make_stop(self.tol, self.eps, self.max_iter, None)
+
+        def solve(gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
+            rng = np.random.default_rng(seeds[sub.labels])
+            problem = sub.on(gram)
+            state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
+            rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
+            watched = observers.watch(sub, rules.target) if observers.wanted else None
+            run = Run(state, make_solver(self.solver), rules, watched, self._clock)
+            run.begin(self._kept_weights(sub, problem), self.start_size, rng)
+            result = run.finish(exact_below=SMALL)
+            observers.finished(sub, result)
+            return result
+
+        with interrupts, observers:
+            results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
+        return results
+
+    def _threads(self) -> int | None:
+        return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
+
+    def _value_type(self, kernel: Kernel, X: Any) -> Any:
+        """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""
+        single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
+        if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
+            return X.dtype
+        return np.float32
+
+    def _set_vectors(self, X: Any, kernel: Kernel, support: np.ndarray) -> None:
+        """Support vectors, and the kernel that goes with them."""
+        self.support_ = support.astype(np.int32)
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else X[support]
+        self._fitted_kernel = kernel
+        if "gamma" in kernel.parameter_names():
+            self.gamma_ = kernel.gamma  # type: ignore[attr-defined]
+
+    def _set_certificate(self, subproblems: Sequence[Subproblem], results: list[Result]) -> None:
+        self.results_ = results
+        self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
+        self.dual_gap_ = max(r.gap for r in results)
+        self.relative_gap_ = max(r.relative_gap for r in results)
+        self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "gap")
+        self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
+        self.trace_ = _joined_traces(results)
+        self.n_evaluations_ = sum(r.evaluations for r in results)
+        for sub, result in zip(subproblems, results, strict=True):
+            if not result.converged:
+                warn_not_converged(result, f"{type(self).__name__}, {sub.name},", stacklevel=6)
+                break
+
+    # ---- warm start -------------------------------------------------------------------------------------------
+
+    def _open_gram(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> Gram:
+        """The Gram of the last fit if it is the same, else a new one."""
+        kept = getattr(self, "_kept", None) if self.warm_start else None
+        # Neither these rows nor those that the Gram refers to may have changed since.
+        if (
+            kept is not None
+            and kept["settings"] == self._gram_settings(kernel, X, groups)
+            and kept["rows"] == joblib.hash(X) == joblib.hash(kept["gram"].X)
+        ):
+            return kept["gram"]
+        options: dict[str, Any] = {"cache_size": self.cache_size, "n_threads": self._threads()}
+        return Gram(kernel, X, groups=groups, dtype=self._value_type(kernel, X), **options)
+
+    def _gram_settings(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> Any:
+        return kernel, self._value_type(kernel, X), self.cache_size, self.n_jobs, joblib.hash(groups)
+
+    def _kept_weights(self, sub: Subproblem, problem: Quadratic) -> np.ndarray | None:
+        """Weights of the last fit for the rows that are still there with the same sign; new rows have none."""
+        kept = getattr(self, "_kept", None) if self.warm_start else None
+        if kept is None or sub.labels not in kept["weights"]:
+            return None
+        places, weights = kept["weights"][sub.labels]
+        start = np.zeros(problem.size)
+        _, here, there = np.intersect1d(_places(problem), places, assume_unique=True, return_indices=True)
+        start[here] = weights[there]
+        return start if start.any() else None
+
+    def _keep(self, gram: Gram, subproblems: Sequence[Subproblem], results: list[Result]) -> None:
+        if not self.warm_start:
+            self.__dict__.pop("_kept", None)
+            return
+        weights = {
+            sub.labels: (_places(sub.on(gram)), result.weights)
+            for sub, result in zip(subproblems, results, strict=True)
+        }
+        settings = self._gram_settings(gram.kernel, gram.X, gram.groups)
+        self._kept = {"gram": gram, "rows": joblib.hash(gram.X), "settings": settings, "weights": weights}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_kept", None)  # the kernel cache does not travel
+        return state
+
+
+def _places(problem: Quadratic) -> np.ndarray:
+    """A number for the row and the sign of each variable."""
+    return 3 * problem.rows.astype(np.int64) + problem.signs.astype(np.int64) + 1
+
+
+def forget_fit(estimator: BaseEstimator) -> None:
+    """Leave no half of a model, nor the model of other data, behind an error or an interrupt."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
+        delattr(estimator, name)
+
+
+def _fits_single(kernel: Kernel, X: Any) -> bool:
+    """Whether squares, products and kernel values stay well within the range of float32."""
+    entries = X.data if sp.issparse(X) else X
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if largest == 0:
+        return True
+    gamma, coef0 = math.log10(getattr(kernel, "gamma", 1.0)), abs(getattr(kernel, "coef0", 0.0))
+    square = math.log10(X.shape[1]) + 2 * math.log10(largest)
+    power = max(getattr(kernel, "degree", 1), 1) * max(gamma + square, math.log10(1 + coef0))
+    return max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
+
+
+def _joined_traces(results: list[Result]) -> np.ndarray:
+    parts = []
+    for pair, result in enumerate(results):
+        records = result.trace.array()
+        part = np.empty(len(records), [("pair", np.int64), *RECORD.descr])
+        part["pair"] = pair
+        for name in RECORD.names or ():
+            part[name] = records[name]
+        parts.append(part)
+    return np.concatenate(parts)
