@@ -59,7 +59,8 @@ class Points:
 
     def radius(self, origin: np.ndarray | None = None) -> float:
         """Largest |x - origin|."""
-        largest = float(max(np.abs(differences).max() for _, differences in self.pieces(origin)))
+        with np.errstate(over="ignore"):
+            largest = float(max(np.abs(differences).max() for _, differences in self.pieces(origin)))
         return largest * float(np.sqrt(self.squares(largest, origin).max())) if 0 < largest < np.inf else largest
 
 
