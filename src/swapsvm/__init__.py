@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, FitProgress
+from .estimators import SVC, SVCCV, FitProgress, NotSeparableError
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -23,6 +23,7 @@ __all__ = [
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
+    "NotSeparableError",
     "Result",
     "Sampling",
     "__version__",

@@ -2,6 +2,7 @@
 
 from .observing import FitProgress
 from .selection import SVCCV
+from .separation import NotSeparableError
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "FitProgress", "NotSeparableError"]

@@ -33,6 +33,7 @@ class Subproblem:
     labels: tuple[Any, ...]
     rows: int
     on: Callable[[Gram], Any]  # the Quadratic, on a Gram of the data
+    stop: Callable[[Any], Stop] | None = None  # a further rule that ends its run, of that Quadratic
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ from ..problems import L2SVC, Expansion
 from ..state import Sampling
 from .machine import KernelMachine
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
+from .separation import Inseparable, check_separable
 from .subproblems import Pair, Subproblem
 
 
@@ -33,6 +34,8 @@ class SVC(ClassifierMixin, KernelMachine):
     ----------
     C : float, default=1.0
         Weight of the loss. ``LinearSVC(loss="squared_hinge", C=C/2)`` solves the same problem for a linear kernel.
+        ``inf`` is the hard margin: no row may be on the wrong side of it, and classes that no hyperplane separates are
+        refused with a proof (``NotSeparableError``). Weights of rows then have no effect, unless they are 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable, default="rbf"
         A callable gets two blocks of rows and returns the block of kernel values.
     degree : int, default=3
@@ -162,6 +165,8 @@ class SVC(ClassifierMixin, KernelMachine):
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
 
+    _hard_margin = True
+
     # ---- fit ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -197,6 +202,9 @@ class SVC(ClassifierMixin, KernelMachine):
         subproblems = self._subproblems(pairs, groups, classes, weights)
         gram = self._open_gram(kernel, X, groups)
         results = self._solve(gram, subproblems)
+        if np.isinf(self.C):
+            for sub, result in zip(subproblems, results, strict=True):
+                check_separable(sub, sub.on(gram), result)
         expansions = [sub.on(gram).model(r.weights, r.value) for sub, r in zip(subproblems, results, strict=True)]
         self._set_model(X, kernel, groups, dict(zip(pairs, expansions, strict=True)))
         self.classes_, self.class_weight_ = classes, class_weight
@@ -235,6 +243,7 @@ class SVC(ClassifierMixin, KernelMachine):
                 labels=(classes[pair[0]], classes[pair[1]]),
                 rows=sum(len(groups[c]) for c in pair),
                 on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
+                stop=Inseparable.of if np.isinf(self.C) else None,
             )
 
         return [of(pair) for pair in pairs]
