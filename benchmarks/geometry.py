@@ -1,14 +1,15 @@
 """The enclosing ball: time against the number of points for a given tolerance, and beside miniball of PyPI.
 
-``OMP_NUM_THREADS=1 python -m benchmarks.geometry --output results/geometry/bench.jsonl`` measures, then writes report.md
-and ball.png beside the raw lines; ``--report`` only writes. Points are normal. Times are CPU seconds of the process, the
-median of the repetitions, which take turns; a competitor that takes longer than ``--limit`` gets no larger task.
+``OMP_NUM_THREADS=1 python -m benchmarks.geometry --output results/geometry/bench.jsonl`` measures, then writes
+report.md and ball.png beside the raw lines; ``--report`` only writes. Points are normal. Times are CPU seconds of the
+process, the median of the repetitions, which take turns; who outlasts ``--limit`` gets no further task of the suite.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,13 @@ from swapsvm.study.records import Record
 from .micro.columns import surroundings
 
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-6)
-GROWTH = [(m, 10) for m in (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)]
-DIMENSIONS = [(10_000, d) for d in (2, 3, 5, 10, 20, 50, 100, 300, 1000)]
-LARGE = [(100_000, 1000)]
+SUITES = {
+    "growth": [(m, 10) for m in (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)],
+    "dimensions": [(10_000, d) for d in (2, 3, 5, 10, 20, 50, 100, 300, 1000)],
+    "large": [(100_000, 1000)],
+    "miniball, 3 dimensions": [(m, 3) for m in (100, 300, 1000, 3000, 10_000)],
+    "miniball, 300 points": [(300, d) for d in (2, 3, 4, 5, 6, 8, 10)],
+}
 COLOURS = {"0.1": "#E69F00", "0.01": "#009E73", "0.001": "#0072B2", "1e-06": "#D55E00", "miniball": "#5b6575"}
 
 
@@ -54,26 +59,29 @@ def miniball(X: np.ndarray) -> Record:
     return {"radius": float(np.sqrt(squared_radius))}
 
 
-def competitors() -> dict[str, Callable[[np.ndarray], Record]]:
-    found: dict[str, Callable[[np.ndarray], Record]] = {f"{tol:g}": ours(tol) for tol in TOLERANCES}
-    try:
-        miniball(points(10, 2))
-    except ImportError:
-        print("miniball is not installed: pip install miniball")
-        return found
-    return {**found, "miniball": miniball}
+def competitors(suite: str) -> dict[str, Callable[[np.ndarray], Record]]:
+    if "miniball" in suite:
+        return {f"{TOLERANCES[-1]:g}": ours(TOLERANCES[-1]), "miniball": miniball}
+    return {f"{tol:g}": ours(tol) for tol in TOLERANCES}
 
 
 # ---- measure --------------------------------------------------------------------------------------------------------
 
 
-def timed(solve: Callable[[np.ndarray], Record], X: np.ndarray) -> Record:
+def timed(solve: Callable[[np.ndarray], Record], X: np.ndarray, limit: float) -> Record:
+    signal.setitimer(signal.ITIMER_PROF, limit)  # of CPU time
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         found = solve(X)
-    except (RecursionError, np.linalg.LinAlgError, ValueError) as error:  # a peer's, on many dimensions
-        found = {"error": f"{type(error).__name__}: {error}"}
+    except TimeoutError:
+        found = {"error": f"more than {limit:g} s"}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return {"seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall, **found}
+
+
+def too_late(*_: Any) -> None:
+    raise TimeoutError
 
 
 def measure(tasks: list[tuple[int, int]], suite: str, options: argparse.Namespace, where: dict[str, Any]) -> None:
@@ -81,12 +89,12 @@ def measure(tasks: list[tuple[int, int]], suite: str, options: argparse.Namespac
     for m, d in tasks:
         X = points(m, d)
         for repetition in range(options.repetitions):
-            for name, solve in competitors().items():
+            for name, solve in competitors(suite).items():
                 if name in late:
                     continue
                 found = {"suite": suite, "points": m, "dimensions": d, "name": name, "repetition": repetition}
-                found |= timed(solve, X)
-                late |= {name} if found["seconds"] > options.limit or "error" in found else set()
+                found |= timed(solve, X, options.limit)
+                late |= {name} if "error" in found else set()
                 records.append(options.output, {**found, "load": os.getloadavg()[0], "where": where})
                 print({key: value for key, value in found.items() if key != "where"}, flush=True)
 
@@ -140,50 +148,37 @@ def slopes(found: dict[str, dict[tuple[int, int], Record]]) -> str:
 
 def worst_difference(lines: list[Record]) -> float:
     """Largest relative difference of our radius at the finest tolerance and miniball's."""
-    found = {suite: medians(lines, suite) for suite in ("growth", "dimensions")}
-    pairs = [
-        (run["radius"], found[suite][f"{TOLERANCES[-1]:g}"][task]["radius"])
-        for suite in found
-        for task, run in found[suite].get("miniball", {}).items()
-    ]
+    pairs = []
+    for suite in SUITES:
+        found = medians(lines, suite)
+        for task, run in found.get("miniball", {}).items():
+            pairs.append((run["radius"], found[f"{TOLERANCES[-1]:g}"][task]["radius"]))
     return max((abs(b / a - 1) for a, b in pairs), default=float("nan"))
 
 
 def report(lines: list[Record]) -> str:
-    growth, dimensions, large = (medians(lines, suite) for suite in ("growth", "dimensions", "large"))
-    where = lines[-1]["where"]
-    return "\n".join(
-        [
-            "# The enclosing ball",
-            "",
-            f"swapsvm {where['commit']}, {where['cpu']}, one thread, {where['time']}; loads of the machine "
-            f"{min(r['load'] for r in lines):.1f} to {max(r['load'] for r in lines):.1f}. Made by "
-            "`python -m benchmarks.geometry`; raw lines in `bench.jsonl`.",
-            "",
-            "CPU seconds, and in brackets the steps (each a pass over the points) and the size of the coreset. A radius "
-            "is at most 1 + tol times the optimum, by its own certificate.",
-            "",
-            "![time against points and dimensions](ball.png)",
-            "",
-            "## Time against the number of points",
-            "",
-            *table(growth),
-            "",
-            f"Exponent of the number of points in the time, from 10000 on: {slopes(growth)}.",
-            "",
-            "## Time against the dimension",
-            "",
-            *table(dimensions),
-            "",
-            f"The largest relative difference between our radius at tol = {TOLERANCES[-1]:g} and miniball's: "
-            f"{worst_difference(lines):.1e}. A dash: the last smaller task took too long, or failed.",
-            "",
-            "## Large",
-            "",
-            *table(large),
-            "",
-        ]
+    found = {suite: medians(lines, suite) for suite in SUITES}
+    where, loads = lines[-1]["where"], [line["load"] for line in lines]
+    head = f"""# The enclosing ball
+
+swapsvm {where["commit"]}, {where["cpu"]}, one thread, {where["time"]}; load of the machine {min(loads):.1f} to
+{max(loads):.1f}. Made by `python -m benchmarks.geometry`; raw lines in `bench.jsonl`.
+
+CPU seconds, and in brackets the steps (each a pass over the points) and the size of the coreset. A radius is at most
+1 + tol times the optimum, by its own certificate.
+
+![time against points and dimensions](ball.png)
+"""
+    parts = [head]
+    for suite, by_name in found.items():
+        parts += [f"## {suite.capitalize()}", "", *table(by_name), ""]
+        if suite == "growth":
+            parts += [f"Exponent of the number of points in the time, from 10000 on: {slopes(by_name)}.", ""]
+    parts.append(
+        f"The largest relative difference between our radius at tol = {TOLERANCES[-1]:g} and miniball's is "
+        f"{worst_difference(lines):.1e}. A dash: this task or one before it was not done within the limit."
     )
+    return "\n".join(parts) + "\n"
 
 
 def draw(lines: list[Record], path: Path) -> None:
@@ -192,8 +187,10 @@ def draw(lines: list[Record], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.9), layout="constrained")
-    for ax, suite, axis in zip(axes, ("growth", "dimensions"), (0, 1), strict=True):
+    panels = [("growth", 0, "points, in 10 dimensions"), ("dimensions", 1, "dimensions, 10000 points")]
+    panels.append(("miniball, 3 dimensions", 0, "points, in 3 dimensions"))
+    fig, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    for ax, (suite, axis, text) in zip(axes, panels, strict=True):
         for name, by_task in medians(lines, suite).items():
             tasks = sorted(by_task)
             x, y = [task[axis] for task in tasks], [by_task[task]["seconds"] for task in tasks]
@@ -201,9 +198,9 @@ def draw(lines: list[Record], path: Path) -> None:
         ax.grid(color="#e6eaf0")
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set(xlabel="points, in 10 dimensions", ylabel="CPU seconds")
-    axes[1].set(xlabel="dimensions, 10000 points")
-    axes[1].legend(frameon=False)
+        ax.set(xlabel=text)
+        ax.legend(frameon=False)
+    axes[0].set(ylabel="CPU seconds")
     fig.savefig(path, dpi=150)
 
 
@@ -220,7 +217,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.report:
         where = surroundings()
-        for suite, tasks in (("growth", GROWTH), ("dimensions", DIMENSIONS), ("large", LARGE)):
+        signal.signal(signal.SIGPROF, too_late)
+        for suite, tasks in SUITES.items():
             measure(tasks, suite, options, where)
     lines = records.read(options.output)
     options.output.with_name("report.md").write_text(report(lines))
