@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, FitProgress, NotSeparableError
+from .estimators import SVC, SVCCV, Checkpoint, FitProgress, NotSeparableError
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVCCV",
+    "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",

@@ -1,8 +1,9 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
+from .memory import Checkpoint
 from .observing import FitProgress
 from .selection import SVCCV
 from .separation import NotSeparableError
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "FitProgress", "NotSeparableError"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "NotSeparableError"]
