@@ -150,7 +150,8 @@ class KernelMachine(BaseEstimator):
 
         def solve(gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
             rng = np.random.default_rng(seeds[sub.labels])
-            state = open_state(sub.on(gram), sampling=self.sampling, seed=int(rng.integers(2**63)))
+            problem = sub.on(gram)
+            state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
             rules = rules | sub.stop(problem) if sub.stop else rules
             watched = observers.watch(sub, rules.target) if observers.wanted else None
