@@ -17,8 +17,9 @@ rng = np.random.default_rng(1)
 P, Q = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) @ [[1.2, 0.5], [0.0, 0.7]]
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.4), sharex=True, sharey=True)
 for ax, apart in zip(axes, (6.0, 2.4), strict=True):
-    found = polytope_distance(P, Q + [apart, 0.6])
-    for points, color in ((P, "#0072B2"), (Q + [apart, 0.6], "#D55E00")):
+    moved = Q + np.array([apart, 0.6])
+    found = polytope_distance(P, moved)
+    for points, color in ((P, "#0072B2"), (moved, "#D55E00")):
         hull = points[ConvexHull(points).vertices]
         ax.fill(*hull.T, color=color, alpha=0.12, linewidth=0)
         ax.scatter(*points.T, s=10, color=color)
