@@ -111,6 +111,7 @@ def test_a_run_on_a_users_own_function_continues(solver):
 
     def run(iterations):
         new = Run(open_state(g), make_solver(solver), make_stop(0.0, 1e-12, iterations, None))
+        new.remembers = True
         new.begin(None, 3, np.random.default_rng(0))
         return new
 

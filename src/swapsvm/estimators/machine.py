@@ -156,6 +156,7 @@ class KernelMachine(BaseEstimator):
             rules = rules | sub.stop(problem) if sub.stop else rules
             watched = observers.watch(sub, rules.target) if observers.wanted else None
             run = self._begun(Run(state, make_solver(self.solver), rules, None, self._clock), sub, file, rng)
+            run.remembers = self.warm_start or file is not None
             run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
             result = run.finish(exact_below=SMALL)
             ended[sub.labels] = run
