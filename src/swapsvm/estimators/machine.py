@@ -182,7 +182,7 @@ class KernelMachine(BaseEstimator):
 
         Without a ridge their rounding would decide whether classes are separable.
         """
-        if np.isinf(self.C):
+        if self._hard_margin and np.isinf(self.C):
             return np.float64
         single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
         if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):

@@ -260,6 +260,8 @@ class SVC(ClassifierMixin, KernelMachine):
         used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
         by_class = [np.intersect1d(rows, used) for rows in groups]
         self._set_vectors(X, kernel, np.concatenate(by_class))
+        if np.isinf(self.C):  # decisions in single precision could put a row on the wrong side of a small margin
+            self.support_vectors_ = self.support_vectors_.astype(np.float64)
         self.n_support_ = np.array([len(rows) for rows in by_class], dtype=np.int32)
         place = np.full(X.shape[0], -1)
         place[self.support_] = np.arange(len(self.support_))
