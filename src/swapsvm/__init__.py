@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, Checkpoint, FitProgress, NotSeparableError
+from .estimators import SVC, SVCCV, Checkpoint, FitProgress, NotSeparableError, reduce_support
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -30,4 +30,5 @@ __all__ = [
     "__version__",
     "maximize",
     "plot_trace",
+    "reduce_support",
 ]

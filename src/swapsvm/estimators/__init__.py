@@ -2,8 +2,9 @@
 
 from .memory import Checkpoint
 from .observing import FitProgress
+from .reduction import reduce_support
 from .selection import SVCCV
 from .separation import NotSeparableError
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "NotSeparableError"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "NotSeparableError", "reduce_support"]
