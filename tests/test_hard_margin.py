@@ -8,7 +8,7 @@ import pytest
 from qpsolvers import solve_qp
 from sklearn.datasets import load_iris
 
-from swapsvm import SVC, SVCCV, ConvergenceWarning, NotSeparableError
+from swapsvm import SVC, SVCCV, ConvergenceWarning, NotSeparableError, reduce_support
 from swapsvm.geometry import min_norm_point
 from swapsvm.kernels import Linear, Poly, Rbf
 
@@ -141,6 +141,12 @@ def test_a_failed_fit_leaves_nothing_and_its_error_travels():
     assert not hasattr(model, "dual_coef_")
     copy = pickle.loads(pickle.dumps(caught.value))
     assert str(copy) == str(caught.value) and copy.margin == caught.value.margin
+
+
+def test_a_model_of_it_is_not_reduced():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="fit with a finite C"):
+        reduce_support(SVC(**HARD).fit(X, y), X, y, max_vectors=2)
 
 
 def test_a_search_does_not_take_it():
