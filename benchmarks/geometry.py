@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,10 @@ def miniball(X: np.ndarray) -> Record:
 
 
 def competitors(suite: str) -> dict[str, Callable[[np.ndarray], Record]]:
-    if "miniball" in suite:
-        return {f"{TOLERANCES[-1]:g}": ours(TOLERANCES[-1]), "miniball": miniball}
-    return {f"{tol:g}": ours(tol) for tol in TOLERANCES}
+    if "miniball" not in suite:
+        return {f"{tol:g}": ours(tol) for tol in TOLERANCES}
+    peer = {"miniball": miniball} if find_spec("miniball") else {}  # pip install miniball
+    return {f"{TOLERANCES[-1]:g}": ours(TOLERANCES[-1]), **peer}
 
 
 # ---- measure --------------------------------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ def draw(lines: list[Record], path: Path) -> None:
     fig.savefig(path, dpi=150)
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--output", type=Path, default=Path("results/geometry/bench.jsonl"), help="JSON lines, appended"
@@ -214,7 +216,7 @@ def main() -> None:
         "--limit", type=float, default=30.0, help="seconds after which a competitor gets no larger task"
     )
     parser.add_argument("--report", action="store_true", help="only write the report of what there is")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if not options.report:
         where = surroundings()
         signal.signal(signal.SIGPROF, too_late)
