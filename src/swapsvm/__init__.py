@@ -9,7 +9,15 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, Checkpoint, FitProgress, ScalingWarning, reduce_support
+from .estimators import (
+    SVC,
+    SVCCV,
+    Checkpoint,
+    FitProgress,
+    NotSeparableError,
+    ScalingWarning,
+    reduce_support,
+)
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -24,6 +32,7 @@ __all__ = [
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
+    "NotSeparableError",
     "Result",
     "Sampling",
     "ScalingWarning",

@@ -57,6 +57,14 @@ class HullState(GradientState):
         best = slope / curvature if curvature > 0 else np.inf
         return Search(ray, min(best, longest), slope * best / 2, best >= longest)
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        return {**super().snapshot(), "vertices": self.vertices.copy()}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        self.vertices = snapshot["vertices"].copy()
+        self.vectors = self.problem.vectors(self.vertices)
+        super().restore(snapshot)
+
     def face(self, variables: np.ndarray) -> State:
         vectors = self.vectors[variables]
         gram = Gram(Precomputed(), vectors @ vectors.T, cache_size=0, checked=False)

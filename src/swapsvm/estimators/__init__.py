@@ -5,6 +5,7 @@ from .memory import Checkpoint
 from .observing import FitProgress
 from .reduction import reduce_support
 from .selection import SVCCV
+from .separation import NotSeparableError
 from .svc import SVC
 
-__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "ScalingWarning", "reduce_support"]
+__all__ = ["SVC", "SVCCV", "Checkpoint", "FitProgress", "NotSeparableError", "ScalingWarning", "reduce_support"]

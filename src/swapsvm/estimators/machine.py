@@ -44,6 +44,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     """
 
     _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
+    _hard_margin = False  # whether C may be inf
 
     def __init__(
         self,
@@ -119,8 +120,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             del self._tasks
 
     def _check_parameters(self) -> None:
-        if not 0 < self.C < float("inf"):
-            raise ValueError(f"C={self.C!r} must be a positive finite number")
+        if not (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C))):
+            raise ValueError(f"C={self.C!r} must be a positive finite number{', or inf' if self._hard_margin else ''}")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
         Interrupts(self.on_interrupt)
@@ -168,6 +169,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             problem = sub.on(gram)
             state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
+            rules = rules | sub.stop(problem) if sub.stop else rules
             run = Run(state, make_solver(self.solver), rules, clock=self._clock)
             model = partial(self._attributes_of, sub, problem, run)
             observers.began(sub, problem)
@@ -205,7 +207,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
 
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
-        """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""
+        """Kernel values in single precision where they resolve the gap; certificates are in double in any case.
+
+        Without a ridge their rounding would decide whether classes are separable.
+        """
+        if self._hard_margin and np.isinf(self.C):
+            return np.float64
         single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
         if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
             return X.dtype

@@ -195,6 +195,8 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             if not count and (np.ndim(values) != 1 or len(values) == 0):
                 raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
         for C in self._grid():
+            if np.isinf(C):
+                raise ValueError(f"Cs={self.Cs!r}: a hard margin (C=inf) may fail on any fold; use finite values")
             self._model(C=C, n_jobs=self.n_jobs)._check_parameters()
 
     def _model(self, **parameters: Any) -> SVC:

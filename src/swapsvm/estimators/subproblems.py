@@ -35,6 +35,7 @@ class Subproblem:
     rows: int
     on: Callable[[Gram], Any]  # the Quadratic, on a Gram of the data
     fitted: Callable[[Any, Any, State], None] | None = None  # makes an estimator the Quadratic's model at a state
+    stop: Callable[[Any], Stop] | None = None  # a further rule that ends its run, of that Quadratic
 
     @property
     def name(self) -> str:

@@ -49,6 +49,16 @@ class Points:
         some = np.flatnonzero(weights)
         return self.first + weights[some] @ (self.rows[some] - self.first)
 
+    def radius(self, origin: np.ndarray | None = None) -> float:
+        """Largest |x - origin|."""
+        largest = self.largest(origin)
+        return largest * float(np.sqrt(self.squares(largest, origin).max())) if 0 < largest < np.inf else largest
+
+    def largest(self, origin: np.ndarray | None = None) -> float:
+        """Largest entry of |x - origin|."""
+        with np.errstate(over="ignore"):
+            return float(max(np.abs(differences).max() for _, differences in self.pieces(origin)))
+
     def squares(self, unit: float, origin: np.ndarray | None = None) -> np.ndarray:
         """|x - origin|^2 / unit^2 of every row x."""
         out = np.empty(self.count)
@@ -57,17 +67,11 @@ class Points:
             np.einsum("ij,ij->i", differences, differences, out=out[part])
         return out
 
-    def radius(self, origin: np.ndarray | None = None) -> float:
-        """Largest |x - origin|."""
-        largest = float(max(np.abs(differences).max() for _, differences in self.pieces(origin)))
-        return largest * float(np.sqrt(self.squares(largest, origin).max())) if 0 < largest < np.inf else largest
-
 
 class Hull(ABC):
     """The vertices, by number, and the oracle that finds the best of them."""
 
-    unit: float  # no vertex is longer
-    dimension: int
+    unit: float  # of the order of the longest vertex
 
     @abstractmethod
     def lowest(self, z: np.ndarray, count: int) -> np.ndarray:
@@ -87,7 +91,6 @@ class PointHull(Hull):
 
     def __init__(self, X: np.ndarray) -> None:
         self.points = Points(X)
-        self.dimension = X.shape[1]
         self.unit = _positive(self.points.radius() + _length(self.points.first))
 
     def lowest(self, z: np.ndarray, count: int) -> np.ndarray:
@@ -105,8 +108,7 @@ class BallHull(Hull):
 
     def __init__(self, X: np.ndarray) -> None:
         self.points = Points(X)
-        self.dimension = X.shape[1]
-        self.unit = _positive(self.points.radius())
+        self.unit = _positive(self.points.largest())
         self.half_squares = self.points.squares(self.unit) / 2
 
     def lowest(self, z: np.ndarray, count: int) -> np.ndarray:
@@ -125,7 +127,6 @@ class DifferenceHull(Hull):
 
     def __init__(self, P: np.ndarray, Q: np.ndarray) -> None:
         self.p, self.q = Points(P), Points(Q)
-        self.dimension = P.shape[1]
         self.unit = _positive(self.p.radius() + self.q.radius() + _length(self.p.first - self.q.first))
 
     def lowest(self, z: np.ndarray, count: int) -> np.ndarray:
