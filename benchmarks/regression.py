@@ -186,8 +186,8 @@ def report(lines: list[dict[str, Any]]) -> str:
     """A table of medians in Markdown for each rule."""
     fits = [line for line in lines if line["status"] == "ok" and "seconds" in line]
     titles = {"best": "Settings of the smallest error", "fast": "The fastest settings within 2 % of the smallest error"}
-    parts = [f"## {titles[rule]}\n\n{table([line for line in fits if line.get('rule', 'best') == rule])}" for rule in RULES]
-    return "\n".join(parts)
+    by_rule = {rule: [line for line in fits if line.get("rule", "best") == rule] for rule in RULES}
+    return "\n".join(f"## {titles[rule]}\n\n{table(some)}" for rule, some in by_rule.items() if some)
 
 
 def table(fits: list[dict[str, Any]]) -> str:

@@ -10,7 +10,16 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, SVR, Checkpoint, FitProgress
+from .estimators import (
+    SVC,
+    SVCCV,
+    SVR,
+    Checkpoint,
+    FitProgress,
+    NotSeparableError,
+    ScalingWarning,
+    reduce_support,
+)
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -26,9 +35,12 @@ __all__ = [
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
+    "NotSeparableError",
     "Result",
     "Sampling",
+    "ScalingWarning",
     "__version__",
     "maximize",
     "plot_trace",
+    "reduce_support",
 ]

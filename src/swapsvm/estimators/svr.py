@@ -13,7 +13,7 @@ from ..gram import Gram
 from ..kernels import Kernel
 from ..problems import L2SVR
 from ..solve import Result
-from ..state import Sampling
+from ..state import Sampling, State
 from .machine import KernelMachine
 from .prediction import expansion_values
 from .subproblems import Subproblem
@@ -86,6 +86,7 @@ class SVR(RegressorMixin, KernelMachine):
     callbacks : callable or list of callables, default=None
         Called about twenty times a second with a ``FitProgress``; one that returns False ends the fit with the model so
         far (``stop_reason_`` is ``"callback"``).
+        scikit-learn's own callbacks are set by ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar on stderr, or lines where there is no terminal or no rich (``swapsvm[demo]``).
 
@@ -202,7 +203,7 @@ class SVR(RegressorMixin, KernelMachine):
         gram = self._open_gram(kernel, X, [rows])
         subproblem = self._subproblem(len(rows), y.astype(np.float64), weights if (weights != 1).any() else None)
         results = self._solve(gram, [subproblem])
-        self._set_model(X, kernel, subproblem.on(gram), results[0])
+        self._set_model(subproblem.on(gram), results[0])
         self.shape_fit_ = X.shape
         self._set_certificate([subproblem], results)
         self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
@@ -216,7 +217,12 @@ class SVR(RegressorMixin, KernelMachine):
 
     def _subproblem(self, rows: int, y: np.ndarray, weights: np.ndarray | None) -> Subproblem:
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
-        return Subproblem(labels=(), rows=rows, on=lambda gram: L2SVR.of(gram, y, self.C, epsilon, weights))
+        return Subproblem(
+            labels=(),
+            rows=rows,
+            on=lambda gram: L2SVR.of(gram, y, self.C, epsilon, weights),
+            fitted=lambda model, problem, state: model._set_model(problem, state),
+        )
 
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
         """Single precision has no digits for the ridge 1/C beside kernel values that are millions of times larger."""
@@ -225,14 +231,14 @@ class SVR(RegressorMixin, KernelMachine):
             return chosen
         return X.dtype
 
-    def _set_model(self, X: Any, kernel: Kernel, problem: L2SVR, result: Result) -> None:
-        expansion = problem.model(result.weights, result.value)
-        self._set_vectors(X, kernel, expansion.rows)
+    def _set_model(self, problem: L2SVR, at: Result | State) -> None:
+        expansion = problem.model(at.weights, at.value)
+        self._set_vectors(problem.gram.X, problem.gram.kernel, expansion.rows)
         self.n_support_ = np.array([len(expansion.rows)], dtype=np.int32)
         self.dual_coef_ = expansion.coef[None, :]
         self.intercept_ = np.array([expansion.intercept])
         learned = isinstance(self.epsilon, str)
-        self.epsilon_ = problem.tube(result.weights, result.value, result.gap) if learned else float(self.epsilon)
+        self.epsilon_ = problem.tube(at.weights, at.value, at.gap) if learned else float(self.epsilon)
 
     def predict(self, X: Any) -> np.ndarray:
         """sum_i dual_coef_i k(x_i, x) + intercept_, in the precision of the data."""

@@ -3,6 +3,7 @@
 from .concave import Concave
 from .l2_svc import L2SVC, Expansion
 from .l2_svr import L2SVR
+from .log_determinant import LogDeterminant
 from .quadratic import Quadratic
 
-__all__ = ["L2SVC", "L2SVR", "Concave", "Expansion", "Quadratic"]
+__all__ = ["L2SVC", "L2SVR", "Concave", "Expansion", "LogDeterminant", "Quadratic"]

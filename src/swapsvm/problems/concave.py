@@ -38,10 +38,6 @@ class Concave:
         """Random variables on whose face a run starts."""
         return np.sort(rng.choice(self.size, size=min(count, self.size), replace=False))
 
-    def start_weights(self, variables: np.ndarray) -> np.ndarray:
-        """Weights of a run that does not solve the problem on its first variables."""
-        return np.ones(len(variables))
-
     def restricted(self, variables: np.ndarray) -> Concave:
         """The same g on the face of the listed variables."""
 
