@@ -63,6 +63,9 @@ class State {
   double quadratic() const { return quadratic_; }  // a'Qa
   double value() const { return 2 * half_linear_value_ - quadratic_; }
   double gap() const { return 2 * (mean_score() - toward_score_); }
+  // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
+  // a ball that its slack swallows.
+  double scale() const { return std::max(std::abs(value()), terms_.half_linear.empty() ? 0.0 : ridge_value_); }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {
     return 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(quadratic_), std::abs(half_linear_value_));
@@ -365,10 +368,11 @@ class State {
 
   // a'h and a'c/2 afresh: after h was set, and now and then because the closed form drifts from it.
   void set_value() {
-    quadratic_ = half_linear_value_ = 0;
+    quadratic_ = half_linear_value_ = ridge_value_ = 0;
     for (const Index v : active_) {
       quadratic_ += weights_[v] * h(v);
       half_linear_value_ += weights_[v] * half_linear(v);
+      ridge_value_ += weights_[v] * weights_[v] * ridge(v);
     }
   }
 
@@ -398,6 +402,7 @@ class State {
   std::vector<Index> active_, position_;
   std::vector<double> kernel_of_active_;
   double quadratic_ = 0, half_linear_value_ = 0;
+  double ridge_value_ = 0;  // a'Da, D the ridge; afresh with the others, not kept up in between
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
 

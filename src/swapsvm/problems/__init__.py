@@ -1,7 +1,9 @@
 """Concave problems on the unit simplex: what is maximized, and how a model is read from the weights."""
 
+from .ball import Ball, Sphere
 from .concave import Concave
 from .l2_svc import L2SVC, Expansion
+from .one_class import OneClass
 from .quadratic import Quadratic
 
-__all__ = ["L2SVC", "Concave", "Expansion", "Quadratic"]
+__all__ = ["L2SVC", "Ball", "Concave", "Expansion", "OneClass", "Quadratic", "Sphere"]
