@@ -298,6 +298,31 @@ void check_weights(const State<V>& s, const Vector<Index>& variables, const Vect
   }
 }
 
+// A snapshot may come from a file: nothing of it is believed that the core would not survive.
+template <class V>
+void check_snapshot(const State<V>& s, const Snapshot& p) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("a snapshot that does not fit the problem: ") + what);
+  };
+  const int64_t size = s.size(), capacity = p.counts.size() == 8 ? p.counts[5] : 0;
+  require(p.numbers.size() == 6 && p.counts.size() == 8, "numbers");
+  require(p.weights.size() == p.active.size() && !p.active.empty(), "weights");
+  require(int64_t(p.h.size()) == size, "size");
+  require(int64_t(p.slots.size()) <= capacity && capacity <= size, "slots");
+  for (const double a : p.weights) require(a > 0 && std::isfinite(a), "a weight");
+  for (const double h : p.h) require(!std::isnan(h), "h");
+  for (const int k : {0, 1}) require(p.counts[size_t(k)] >= 0 && p.counts[size_t(k)] < size, "a vertex");
+  const std::vector<Index>* lists[] = {&p.active, &p.slots, &p.kept};
+  for (const auto* list : lists) {
+    std::vector<char> seen(size_t(size), 0);
+    for (const Index v : *list) {
+      if (v == -1 && list == &p.slots) continue;  // a free slot
+      require(v >= 0 && v < size && !seen[size_t(v)], "variables");
+      seen[size_t(v)] = 1;
+    }
+  }
+}
+
 // Runs body(state) without the GIL and with the Gram's cache to itself.
 template <class V, class Body>
 auto exclusively(State<V>& state, Body body) {
@@ -398,6 +423,30 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
              return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale);
            })
       .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
+      .def("snapshot",
+           [](const S& s) {
+             Snapshot p = s.snapshot();
+             nb::dict parts;
+             parts["active"] = to_numpy(std::move(p.active));
+             parts["slots"] = to_numpy(std::move(p.slots));
+             parts["kept"] = to_numpy(std::move(p.kept));
+             parts["weights"] = to_numpy(std::move(p.weights));
+             parts["h"] = to_numpy(std::move(p.h));
+             parts["numbers"] = to_numpy(std::move(p.numbers));
+             parts["counts"] = to_numpy(std::move(p.counts));
+             return parts;
+           })
+      .def(
+          "restore",
+          [](S& s, const Vector<Index>& active, const Vector<Index>& slots, const Vector<Index>& kept,
+             const Vector<double>& weights, const Vector<double>& h, const Vector<double>& numbers,
+             const Vector<int64_t>& counts) {
+            const Snapshot p{to_vector(active), to_vector(slots),   to_vector(kept),  to_vector(weights),
+                             to_vector(h),      to_vector(numbers), to_vector(counts)};
+            check_snapshot(s, p);
+            exclusively(s, [&](S& state) { state.restore(p); });
+          },
+          "active"_a, "slots"_a, "kept"_a, "weights"_a, "h"_a, "numbers"_a, "counts"_a)
       .def(
           "run",
           [](S& s, StepKind step, int64_t moves, double tol, double eps, int64_t iteration) {

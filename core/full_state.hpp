@@ -8,19 +8,33 @@ namespace swapsvm {
 template <class V>
 class FullState final : public State<V> {
   using Base = State<V>;
-  using Base::active_, Base::gram_, Base::groups_, Base::segments_, Base::size_, Base::terms_, Base::weights_;
+  using Base::active_, Base::gram_, Base::groups_, Base::h_, Base::segments_, Base::size_, Base::terms_, Base::weights_;
+  using Base::score;
 
  public:
   FullState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms)
-      : Base(std::move(gram), std::move(segments), std::move(terms)), h_(size_, 0.0) {
+      : Base(std::move(gram), std::move(segments), std::move(terms)) {
     for (size_t s = 0; s < segments_.size(); ++s)
       for (int64_t begin = 0; begin < segments_[s].count; begin += kChunk)
         chunks_.push_back({s, begin, std::min(kChunk, segments_[s].count - begin)});
     extremes_.resize(chunks_.size());
   }
 
-  double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
   const std::vector<double>& gradient_half() const { return h_; }
+
+  Snapshot snapshot() const override {
+    Snapshot s = Base::snapshot();
+    s.kept = kept_;
+    s.counts.insert(s.counts.end(), {sampled_, fresh_});
+    return s;
+  }
+
+  void restore(const Snapshot& s) override {
+    Base::restore(s);
+    kept_ = s.kept;
+    sampled_ = s.counts[6] != 0, fresh_ = s.counts[7] != 0;
+    scan_all();
+  }
 
   void set_weights(const std::vector<Index>& variables, const std::vector<double>& values) override {
     fresh_ = false;
@@ -276,7 +290,6 @@ class FullState final : public State<V> {
   int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
 
   std::vector<Index> kept_;
-  std::vector<double> h_;
   bool sampled_ = false;  // whether only some of the variables are watched
   bool fresh_ = false;    // whether h was summed afresh, not in increments
   std::vector<Chunk> chunks_;

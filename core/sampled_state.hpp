@@ -11,19 +11,28 @@ namespace swapsvm {
 template <class V>
 class SampledState final : public State<V> {
   using Base = State<V>;
-  using Base::active_, Base::gram_, Base::size_, Base::terms_, Base::weights_;
+  using Base::active_, Base::gram_, Base::h_, Base::score, Base::size_, Base::terms_, Base::weights_;
 
  public:
   SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, int64_t sample,
                bool with_active, uint64_t seed)
       : Base(std::move(gram), std::move(segments), std::move(terms)),
-        h_(size_, 0.0),
         sample_(sample),
         with_active_(with_active),
         random_(seed * 0x9E3779B97F4A7C15ull + 1) {}
 
-  double score(int64_t v) const override { return h_[v] - this->half_linear(v); }
   int64_t samplings() const { return samplings_; }
+
+  Snapshot snapshot() const override {
+    Snapshot s = Base::snapshot();
+    s.counts.insert(s.counts.end(), {samplings_, int64_t(random_)});
+    return s;
+  }
+
+  void restore(const Snapshot& s) override {
+    Base::restore(s);
+    samplings_ = s.counts[6], random_ = uint64_t(s.counts[7]);
+  }
 
   void correct(const Correction& correction, bool) override {
     this->change_weights(correction);
@@ -154,7 +163,6 @@ class SampledState final : public State<V> {
     return z ^ (z >> 31);
   }
 
-  std::vector<double> h_;  // by variable; valid on the active set and the last sample
   std::vector<Index> candidates_, unknown_, rows_;
   std::vector<V> line_;
   int64_t sample_, samplings_ = 0;

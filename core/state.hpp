@@ -31,6 +31,13 @@ struct Terms {
   double bias = 0.0;
 };
 
+// All that the next moves depend on, but kernel values: a run goes on from it to the last bit.
+struct Snapshot {
+  std::vector<Index> active, slots, kept;  // in the order in which the state and its working set hold them
+  std::vector<double> weights, h, numbers;
+  std::vector<int64_t> counts;
+};
+
 template <class V>
 class State {
  public:
@@ -43,6 +50,7 @@ class State {
       groups_.push_back(s.group);
     }
     weights_.assign(size_, 0.0);
+    h_.assign(size_, 0.0);
     position_.assign(size_, -1);
     for (int64_t v = 0; v < size_; ++v) {
       if (!std::isfinite(diagonal(v)))
@@ -72,7 +80,7 @@ class State {
   }
 
   double diagonal(int64_t v) const { return gram_->diagonal(row(v)) + terms_.bias + ridge(v); }
-  virtual double score(int64_t v) const = 0;
+  double score(int64_t v) const { return h_[v] - half_linear(v); }
 
   // ---- the three rays: MATH.md, "Quadratic case" ----------------------------------------------------------
 
@@ -183,8 +191,7 @@ class State {
       working_set_ =
           std::make_unique<WorkingSet<V>>(gram_, size_, capacity < wanted ? wanted * 3 / 2 : capacity, terms_.bias);
     std::vector<Member> members;
-    for (const Index v : variables)
-      members.push_back({v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)});
+    for (const Index v : variables) members.push_back(member(v));
     try {
       working_set_->assign(members);
     } catch (...) {  // a user's function failed: slots without values may not stay behind
@@ -192,6 +199,33 @@ class State {
       throw;
     }
     return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
+  }
+
+  virtual Snapshot snapshot() const {
+    Snapshot s;
+    s.active = active_, s.h = h_;
+    for (const Index v : active_) s.weights.push_back(weights_[v]);
+    if (working_set_) s.slots = working_set_->variables();
+    s.numbers = {quadratic_, half_linear_value_, toward_score_, best_value_, best_gap_, window_gap_};
+    s.counts = {toward_, away_, moves_, fruitless_, exhausted_, working_set_ ? working_set_->capacity() : 0};
+    return s;
+  }
+
+  // Back to a snapshot of this problem. The working set computes its kernel values again unless it still holds them.
+  virtual void restore(const Snapshot& s) {
+    replace_weights(s.active, s.weights);
+    h_ = s.h;
+    quadratic_ = s.numbers[0], half_linear_value_ = s.numbers[1], toward_score_ = s.numbers[2];
+    best_value_ = s.numbers[3], best_gap_ = s.numbers[4], window_gap_ = s.numbers[5];
+    toward_ = s.counts[0], away_ = s.counts[1], moves_ = s.counts[2], fruitless_ = s.counts[3];
+    exhausted_ = s.counts[4] != 0;
+    if (working_set_ && working_set_->variables() == s.slots) return;
+    working_set_.reset();
+    if (s.slots.empty()) return;
+    working_set_ = std::make_unique<WorkingSet<V>>(gram_, size_, s.counts[5], terms_.bias);
+    std::vector<Member> members;
+    for (const Index v : s.slots) members.push_back(v < 0 ? Member{} : member(v));
+    working_set_->place(members);
   }
 
   // The corrective step: these weights for the listed variables, the others times `scale`. h follows by the columns of
@@ -218,6 +252,10 @@ class State {
     return gram_->group(s.group)[v - s.offset];
   }
   double sign(int64_t v) const { return segment(v).sign; }
+
+  Member member(Index v) const {
+    return {v, Index(row(v)), sign(v), diagonal(v), ridge(v), half_linear(v), weights_[v], score(v)};
+  }
 
   double entry(int64_t i, int64_t j) { return i == j ? diagonal(i) : sign(i) * sign(j) * (kernel(i, j) + terms_.bias); }
 
@@ -398,7 +436,7 @@ class State {
   std::vector<int> groups_;  // of the segments, in their order
   Terms terms_;
   int64_t size_ = 0;
-  std::vector<double> weights_;
+  std::vector<double> weights_, h_;  // a sampled state knows h on the active set and its last sample only
   std::vector<Index> active_, position_;
   std::vector<double> kernel_of_active_;
   double quadratic_ = 0, half_linear_value_ = 0;

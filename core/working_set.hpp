@@ -50,6 +50,28 @@ class WorkingSet {
     return slot >= 0 && slots_[slot].weight == weight ? &slots_[slot] : nullptr;
   }
 
+  // The variable of every slot, -1 where it is free.
+  std::vector<Index> variables() const {
+    std::vector<Index> listed;
+    for (const Member& m : slots_) listed.push_back(m.variable);
+    return listed;
+  }
+
+  // These members slot by slot, into a set that is empty.
+  void place(const std::vector<Member>& members) {
+    std::vector<Index> entered;
+    slots_ = members;
+    for (size_t s = 0; s < slots_.size(); ++s) {
+      if (slots_[s].variable < 0) {
+        slots_[s].score = std::numeric_limits<double>::infinity();
+        continue;
+      }
+      slot_of_[slots_[s].variable] = Index(s);
+      entered.push_back(Index(s));
+    }
+    fill(entered);
+  }
+
   // These members, no more than the capacity. Weights and scores are taken over as they are now.
   void assign(const std::vector<Member>& members) {
     std::vector<char> stays(slots_.size(), 0);

@@ -11,7 +11,7 @@ import swapsvm
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
     ["_core"],
-    ["kernels", "datasets"],
+    ["kernels", "datasets", "writing", "container"],
     ["gram"],
     ["problems"],
     ["rays", "trace"],

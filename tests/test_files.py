@@ -20,8 +20,9 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 from swapsvm import SVC, ConvergenceWarning, Sampling
+from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.files import TRUSTED_TYPES, load, save
-from swapsvm.files.native import CHECKSUM, MAGIC, PREFIX, VERSION
+from swapsvm.files.native import MODEL
 from swapsvm.kernels import KERNELS
 
 X, y = load_iris(return_X_y=True)
@@ -199,11 +200,11 @@ def split(content):
     return json.loads(content[PREFIX.size : PREFIX.size + length]), content[PREFIX.size + length : -CHECKSUM]
 
 
-def sealed(header, arrays, version=VERSION):
+def sealed(header, arrays, version=MODEL.version):
     """A file with these contents and a checksum that is right."""
     text = json.dumps(header).encode() if isinstance(header, dict) else header
     length = PREFIX.size + len(text) + len(arrays) + CHECKSUM
-    content = PREFIX.pack(MAGIC, version, length, len(text)) + text + arrays
+    content = PREFIX.pack(MODEL.magic, version, length, len(text)) + text + arrays
     return content + hashlib.sha256(content).digest()
 
 
@@ -229,7 +230,7 @@ def refusal(content, path):
         (lambda content: content + b"\0", "is damaged: it has"),
         (lambda content: content[:200] + b"?" + content[201:], "is damaged: its checksum"),
         (lambda content: content[:-1] + bytes([content[-1] ^ 1]), "is damaged: its checksum"),
-        (lambda content: sealed(*split(content), version=VERSION + 1), "written by a newer swapsvm .*upgrade"),
+        (lambda content: sealed(*split(content), version=MODEL.version + 1), "written by a newer swapsvm .*upgrade"),
         (lambda content: sealed(*split(content), version=0), "there is no format 0"),
         (lambda content: sealed(b"[" * 100_000, b""), "header is malformed"),
         (lambda content: sealed(b"[]", b""), "header is malformed"),
@@ -335,7 +336,7 @@ def test_any_damage_is_refused(data, saved, tmp_path):
 @FUZZ
 @given(content=st.binary(max_size=300), begins=st.booleans())
 def test_any_bytes_are_refused(content, begins, tmp_path):
-    refusal(MAGIC + content if begins else content, tmp_path / "model")
+    refusal(MODEL.magic + content if begins else content, tmp_path / "model")
 
 
 JSON = st.recursive(

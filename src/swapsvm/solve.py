@@ -17,13 +17,14 @@ from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
 from .state import Limits, Sampling, State, open_state
-from .stopping import ConvergenceWarning, Gap, Progress, Stop, make_stop
+from .stopping import ConvergenceWarning, Gap, Progress, Since, Stop, make_stop
 from .trace import RAW, Trace
 
 logger = logging.getLogger(__name__)
 
 Callback = Callable[[Progress], Any]
 SECONDS_PER_CALL = 0.05  # of compiled work between two looks at stop rules, callbacks and Ctrl-C
+MARGIN = 0.99  # a run ends a little below its target: the certificate, which is more exact, may come out a little above
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,26 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
     warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Where a run stands: all that its next moves depend on, but kernel values, and what it has counted so far."""
+
+    state: dict[str, np.ndarray]
+    in_double: bool  # whether the run has gone on to kernel values in double
+    stage: int  # of the solver
+    iteration: int
+    seconds: float
+    evaluations: int
+    certified: float  # the gap of the last certificate that was a success
+    fruitless: int  # certificates since
+    trace: Trace
+
+
 class Run:
-    """One run of a solver on a state."""
+    """One run of a solver on a state.
+
+    ``memory`` is where it stood before the last certificate, from which ``go_on`` continues as if it had never ended.
+    """
 
     def __init__(
         self,
@@ -172,7 +191,9 @@ class Run:
         self.iteration = 0
         self._began = clock()
         self._certificate_seconds = 0.0
+        self._certified, self._fruitless, self._certain = float("inf"), 0, True
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
+        self.memory: Memory | None = None
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -194,12 +215,40 @@ class Run:
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else np.ones(len(variables))
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        if start is not None:
+            self.solver.resume(self.state)
         self._started()
 
     def resume(self) -> None:
         """Go on from the weights that the state has, the solution of a problem close by."""
         self.solver.resume(self.state)
         self._started()
+
+    def go_on(self, memory: Memory) -> None:
+        """Continue a run of the same problem and solver; limits count from here."""
+        if memory.in_double:
+            self.state = self.state.refined() or self.state
+        self.state.restore(memory.state)
+        self.solver.stage, self.iteration, self.trace = memory.stage, memory.iteration, memory.trace.copy()
+        self._certified, self._fruitless, self._certain = memory.certified, memory.fruitless, False
+        self._began = self.clock() - memory.seconds
+        self._earlier_evaluations = memory.evaluations - self.state.evaluations
+        self.stop = Since(self.progress(), self.stop)
+
+    def remember(self) -> Memory:
+        """Where it stands now."""
+        progress = self.progress()
+        return Memory(
+            state=self.state.snapshot(),
+            in_double=not self.state.single,
+            stage=self.solver.stage,
+            iteration=self.iteration,
+            seconds=progress.seconds,
+            evaluations=progress.evaluations,
+            certified=self._certified,
+            fruitless=self._fruitless,
+            trace=self.trace.copy(),
+        )
 
     def _started(self) -> None:
         self.iteration = 1
@@ -211,33 +260,41 @@ class Run:
 
         A problem of fewer than ``exact_below`` variables is then solved on, to the limit of double precision.
         """
-        certified, fruitless = float("inf"), 0
         while True:
             reason = self._until_stop()
+            self.memory = self.remember()
             began = time.thread_time()
             self.state.certify()
-            self._certificate_seconds = time.thread_time() - began
+            self._certificate_seconds, self._certain = time.thread_time() - began, True
             if self._gap_reached():
                 reason = "gap"
             if reason not in ("unconfirmed", "stalled"):
                 break
-            if self.state.gap <= certified / 2:
-                certified, fruitless = self.state.gap, 0
+            if self.state.gap <= self._certified / 2:
+                self._certified, self._fruitless = self.state.gap, 0
                 continue
-            finer = self.state.refined()
-            if finer is not None:
-                self._earlier_evaluations += self.state.evaluations
-                self.state = finer
-                certified, fruitless = float("inf"), 0
-                logger.info("continuing with kernel values in double")
+            if self._refine():
                 continue
-            fruitless += 1
-            if fruitless > self.state.patience:
+            self._fruitless += 1
+            if self._fruitless > self.state.patience:
                 reason = "precision"
                 break
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
         return self._result(reason)
+
+    def _refine(self) -> bool:
+        """Go on from the same weights with kernel values in double, unless they are so already."""
+        finer = self.state.refined()
+        if finer is None:
+            return False
+        support = self.state.support
+        finer.set_weights(support, self.state.weights[support])
+        self._earlier_evaluations += self.state.evaluations
+        self.state = finer
+        self._certified, self._fruitless = float("inf"), 0
+        logger.info("continuing with kernel values in double")
+        return True
 
     def _polish(self) -> None:
         """One corrective step on the whole simplex, if it improves the certificate."""
@@ -259,12 +316,11 @@ class Run:
             progress = self.progress()
             if math.isnan(progress.gap):
                 raise ValueError("the gap is not a number: kernel values leave the range of their type; scale the data")
-            reason = self.stop(progress)
-            if reason == "gap":
-                if self.state.confirmed(self.stop.target(progress)):
-                    return "sample" if self.state.trusts_samples else "unconfirmed"
-            elif reason:
-                return reason
+            reason, target = self.stop(progress), self.stop.target(progress)
+            if reason not in (None, "gap"):
+                return str(reason)
+            if progress.gap <= (1.0 if self._certain else MARGIN) * target and self.state.confirmed(target):
+                return "sample" if self.state.trusts_samples else "unconfirmed"
             moves = max(1, int(min(moves, self.stop.moves_left(progress))))
             began = time.perf_counter()
             if self._block(moves):
@@ -275,8 +331,8 @@ class Run:
             moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
 
     def _block(self, moves: int) -> bool:
-        # A little below the target, because the certificate, which is more exact, may come out a little above.
-        limits = Limits(moves, 0.99 * self.stop.tol, 0.99 * self.stop.eps, self.iteration)
+        limits = Limits(moves, MARGIN * self.stop.tol, MARGIN * self.stop.eps, self.iteration)
+        self._certain = False
         offset = self.clock() - self._began
         ran = self.state.run(self.solver, limits)
         records = ran.records.copy()

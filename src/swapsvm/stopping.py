@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Rule", "Seconds", "Stop"]
+__all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Rule", "Seconds", "Since", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,23 @@ class Rule(Stop):
 
     def __call__(self, progress: Progress) -> str | None:
         return self.function(progress)
+
+
+class Since(Stop):
+    """A rule for the part of a run that comes after a progress: iterations and seconds count from there."""
+
+    def __init__(self, begin: Progress, rule: Stop) -> None:
+        self.begin, self.rule, self.tol, self.eps = begin, rule, rule.tol, rule.eps
+
+    def __call__(self, progress: Progress) -> str | None:
+        return self.rule(self._since(progress))
+
+    def moves_left(self, progress: Progress) -> float:
+        return self.rule.moves_left(self._since(progress))
+
+    def _since(self, progress: Progress) -> Progress:
+        iteration, seconds = progress.iteration - self.begin.iteration, progress.seconds - self.begin.seconds
+        return replace(progress, iteration=iteration, seconds=seconds)
 
 
 @dataclass(frozen=True)

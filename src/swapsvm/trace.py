@@ -42,6 +42,12 @@ class Trace:
         self.memory_pays = memory_pays
         self._records: list[np.ndarray] = []
 
+    def copy(self) -> Trace:
+        """One that goes its own way."""
+        copied = Trace(self.memory_pays)
+        copied.kinds, copied._records = self.kinds.copy(), list(self._records)
+        return copied
+
     def append(self, records: np.ndarray) -> None:
         """Add raw records."""
         self._records.append(records)

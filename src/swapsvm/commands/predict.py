@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..container import require
 from ..estimators import SVC
-from ..files.checks import require
 from ..files.reading import read_model
-from ..files.writing import whole_file
+from ..writing import whole_file
 from .data import add_data, read_data
 from .parser import add_verb
 from .speech import add_json, answer, say, warnings_in_lines

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..container import require
 from ..estimators import SVC
-from ..files.checks import require
 from ..files.reading import check_goal, write_model
 from ..kernels import GAMMA_RULES, KERNELS
 from ..solvers import SOLVERS

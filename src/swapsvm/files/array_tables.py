@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from .checks import check_text, require
+from ..container import check_text, require
 from .table import Request, Table, tidied
 
 LARGEST_RATIO = 1032  # of contents to compressed bytes: deflate's own limit

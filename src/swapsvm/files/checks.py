@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..container import require
+
 COLUMNS_ALLOWED = 1 << 25  # whatever the number of entries: a single row may be of a wide set
 COLUMNS_PER_ENTRY = 16
-
-
-def require(condition: Any, complaint: str) -> None:
-    """``ValueError`` with the complaint, unless the condition holds."""
-    if not condition:
-        raise ValueError(complaint)
 
 
 def check_model(model: Any) -> None:
@@ -94,12 +90,6 @@ def check_width(n_columns: int, n_entries: int) -> None:
     """
     most = max(COLUMNS_ALLOWED, COLUMNS_PER_ENTRY * n_entries)
     require(n_columns <= most, f"index {n_columns} is out of proportion to {n_entries} entries: number features anew")
-
-
-def check_text(texts: np.ndarray) -> None:
-    """``ValueError`` unless text of fixed width is Unicode: NumPy looks only when a value is taken out."""
-    codes = np.ascontiguousarray(texts).view(np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder))
-    require(not codes.size or codes.max() <= 0x10FFFF, "it has text that is not Unicode")
 
 
 def _is_size(value: Any) -> bool:

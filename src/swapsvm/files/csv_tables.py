@@ -13,8 +13,8 @@ from itertools import chain
 
 import numpy as np
 
+from ..container import require
 from ..datasets.svmlight import DAMAGED, Source, name_of, of_the_system, opened, unpacked
-from .checks import require
 from .table import PLACE, Request, Table
 
 DELIMITERS = ",\t;"

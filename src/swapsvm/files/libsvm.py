@@ -25,11 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core import SvmlightReader
+from ..container import require
 from ..estimators import SVC
 from ..kernels import Kernel, make_kernel
-from .checks import check_model, check_width, require
+from ..writing import PathLike, whole_file
+from .checks import check_model, check_width
 from .parts import check_savable
-from .writing import PathLike, whole_file
 
 KERNEL_NAMES = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 PREDICTED_ALIKE = ("c_svc", "nu_svc")

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import __version__
+from ..container import require
 from ..estimators import SVC
-from .checks import require
+from ..writing import PathLike, whole_file
 from .parts import check_savable
-from .writing import PathLike, whole_file
 
 OPSET = 17
 FORMAT = 8  # of the file; runtimes of 2022 and later read it

@@ -14,9 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import __version__
+from ..container import require
 from ..estimators import SVC
 from ..kernels import KERNELS, Function
-from .checks import check_csr, check_model, require
+from .checks import check_csr, check_model
 from .coding import UnwritableError, decoded, encoded
 
 ARRAYS = ("classes_", "class_weight_", "support_", "n_support_", "dual_coef_", "intercept_", "n_iter_")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..estimators import SVC
+from ..writing import PathLike
 from .libsvm import KERNEL_NAMES, export_libsvm, import_libsvm
-from .native import MAGIC, load, save
+from .native import MODEL, load, save
 from .onnx_graph import export_onnx, import_onnx
-from .writing import PathLike
 
 LIBSVM_BEGINS = b"svm_type"
 
@@ -23,10 +23,10 @@ def read_model(path: PathLike) -> SVC:
 def format_of_model(path: PathLike) -> str:
     """``"native"`` or ``"libsvm"``."""
     with Path(path).open("rb") as file:
-        head = file.read(len(MAGIC))
+        head = file.read(len(MODEL.magic))
     if head.startswith(LIBSVM_BEGINS):
         return "libsvm"
-    if head == MAGIC:
+    if head == MODEL.magic:
         return "native"
     raise ValueError(f"{path}: is neither a model saved by swapsvm nor one of LIBSVM")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checks import require
+from ..container import require
 
 PLACE = re.compile(r"-?[0-9]{1,9}")
 

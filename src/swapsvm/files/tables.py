@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..container import require
 from ..datasets import read_svmlight
 from ..datasets.svmlight import Source, name_of
 from .array_tables import read_npy, read_npz, read_parquet
-from .checks import check_width, require
+from .checks import check_width
 from .csv_tables import read_csv
 from .table import Request, Table, tidied
 

@@ -16,6 +16,7 @@ class Solver(ABC):
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
 
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
+    stage = 0  # how far a run has come, if choices depend on it beside the state
 
     def check(self, state: State) -> None:  # noqa: B027 - most solvers take every problem
         """Refuse, with the reason, a problem that the solver is not made for."""

@@ -34,15 +34,15 @@ class Block(Solver):
 
     def __init__(self) -> None:
         self._order = np.empty(0, np.int64)  # random order of the variables
-        self._sampled = 0  # how many of them have been looked at
+        self.stage = 0  # how many of them have been looked at
 
     def check(self, state: State) -> None:
-        self._sampled = 0  # a new run
+        self.stage, self._order = 0, np.random.default_rng(0).permutation(state.size)  # a new run
         if isinstance(state, KernelState) and state.sampling is not None:
             raise ValueError("solver='block' looks at every row in each sweep: use sampling=None, or another solver")
 
     def resume(self, state: State) -> None:
-        self._sampled = state.size  # the support is a better sample than a random one, whatever the gap
+        self.stage = state.size  # the support is a better sample than a random one, whatever the gap
 
     def choose(self, state: State) -> Correction:
         variables = self.working_set(state)
@@ -50,24 +50,23 @@ class Block(Solver):
             variables = np.sort(variables)
             return Correction(variables, solve_face(state.face(variables), eps=ACCURACY * min(state.gap, state.scale)))
         if len(variables) > state.largest_face:
-            if self._sampled < state.size:  # parts of the support bring h on only where it is known
-                self._sampled = state.size
+            if self.stage < state.size:  # parts of the support bring h on only where it is known
+                self.stage = state.size
                 state.refresh()
             return state.solve_on(state.extreme(int(state.largest_face)), BLOCK, BLOCKS, ACCURACY)
         correction = state.solve_on(variables, BLOCK, BLOCKS, ACCURACY)
-        if self._sampled < state.size:
-            self._sampled = min(2 * self._sampled, state.size)
-            state.watch(np.concatenate([variables, self._order[: self._sampled]]))
+        if self.stage < state.size:
+            self.stage = min(2 * self.stage, state.size)
+            state.watch(np.concatenate([variables, self._order[: self.stage]]))
         # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
         return replace(correction, scale=0.0)
 
     def working_set(self, state: State) -> np.ndarray:
         """The support and the violators; at first a random sample of the rows."""
-        if self._sampled == 0:
-            self._order = np.random.default_rng(0).permutation(state.size)
-            self._sampled = min(SAMPLE, state.size) if state.gap > state.scale else state.size
-            if self._sampled < state.size:
-                return np.union1d(state.support, self._order[: self._sampled])
-        elif state.gap < 0.5 * state.scale and self._sampled == state.size:
+        if self.stage == 0:
+            self.stage = min(SAMPLE, state.size) if state.gap > state.scale else state.size
+            if self.stage < state.size:
+                return np.union1d(state.support, self._order[: self.stage])
+        elif state.gap < 0.5 * state.scale and self.stage == state.size:
             state.shrink()
         return np.concatenate([state.support, state.violators(state.size)])

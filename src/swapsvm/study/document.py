@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ..files.writing import whole_file
+from ..writing import whole_file
 
 # In the reading order of a badge: a sign that black-and-white print keeps, and words.
 BADGES = {

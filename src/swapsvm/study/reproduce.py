@@ -18,7 +18,7 @@ from pathlib import Path
 from ..datasets import DatasetError
 from ..datasets.loading import obtain
 from ..datasets.registry import find_entry
-from ..files.writing import whole_file
+from ..writing import whole_file
 from . import records
 from .protocol import Scale, Task, tasks_of
 from .records import Record
