@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, FitProgress
+from .estimators import SVC, SVCCV, SVDD, FitProgress, OneClassSVM
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -20,9 +20,11 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVCCV",
+    "SVDD",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
+    "OneClassSVM",
     "Result",
     "Sampling",
     "__version__",

@@ -1,7 +1,9 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
 from .observing import FitProgress
+from .one_class import OneClassSVM
 from .selection import SVCCV
 from .svc import SVC
+from .svdd import SVDD
 
-__all__ = ["SVC", "SVCCV", "FitProgress"]
+__all__ = ["SVC", "SVCCV", "SVDD", "FitProgress", "OneClassSVM"]

@@ -44,7 +44,7 @@ class KernelMachine(BaseEstimator):
     def __init__(
         self,
         *,
-        C: float,
+        C: float | None = None,
         kernel: str | Callable[..., Any],
         degree: int,
         gamma: float | str,
@@ -64,7 +64,7 @@ class KernelMachine(BaseEstimator):
         callbacks: Any,
         verbose: int,
     ) -> None:
-        self.C = C
+        self.C: Any = C  # of those that have it
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -104,7 +104,7 @@ class KernelMachine(BaseEstimator):
             raise
 
     def _check_parameters(self) -> None:
-        if not 0 < self.C < float("inf"):
+        if "C" in self.get_params(deep=False) and not 0 < self.C < float("inf"):
             raise ValueError(f"C={self.C!r} must be a positive finite number")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")

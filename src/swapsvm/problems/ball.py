@@ -39,12 +39,13 @@ class Ball(Quadratic):
         # diag(K), not diag(Q): with the ridge of weighted rows in it, s equal variables would not merge into one
         return cls(gram, ridge=slack_ridge(gram, C, weights), linear=gram.diagonal()[gram.groups[0]])
 
-    def model(self, weights: np.ndarray, value: float) -> Sphere:
-        """The center, and the mean of the squared distances of the support from it, weighted by a.
+    def model(self, weights: np.ndarray, value: float, gap: float) -> Sphere:
+        """The center, and the mean of the squared distances of the support from it, weighted by a: a'diag(K) - a'Ka.
 
-        That mean, a'diag(K) - a'Ka, is never negative, as r can be where slack is cheap; without slack it is r.
+        Unlike r, which can be negative where slack is cheap, it is a squared radius for every C. It is not below r, so
+        that rows without weight are inside, whatever is left of the gap; without slack, every row is.
         """
-        support = np.flatnonzero(weights)
-        squared_radius = max(value + slack_part(self, weights), 0.0)
-        squared_norm = float(weights @ self.linear) - squared_radius
-        return Sphere(self.rows[support], weights[support], squared_norm, squared_radius)
+        support, slack = np.flatnonzero(weights), slack_part(self, weights)
+        mean = max(value + slack, 0.0)
+        squared_norm = float(weights @ self.linear) - mean
+        return Sphere(self.rows[support], weights[support], squared_norm, max(mean, value + gap - slack))

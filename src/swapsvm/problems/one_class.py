@@ -26,10 +26,13 @@ class OneClass(Quadratic):
         """The first group of rows. ``weights`` holds s for each row of the data: a row of weight s counts as s rows."""
         return cls(gram, ridge=slack_ridge(gram, C, weights))
 
-    def model(self, weights: np.ndarray, value: float) -> Expansion:
-        """w'phi(x) - |w|^2. The level |w|^2 = a'Ka is the mean of w'phi over the support, weighted by a."""
+    def model(self, weights: np.ndarray, value: float, gap: float) -> Expansion:
+        """w'phi(x) less a level: the mean |w|^2 = a'Ka of w'phi over the support, weighted by a.
+
+        It is not above rho = min Qa, so that rows without weight are inside, whatever is left of the gap.
+        """
         support = np.flatnonzero(weights)
-        return Expansion(self.rows[support], weights[support], value + slack_part(self, weights))
+        return Expansion(self.rows[support], weights[support], value + max(slack_part(self, weights), gap / 2))
 
 
 def slack_ridge(gram: Gram, C: float, weights: np.ndarray | None) -> Any:
