@@ -116,11 +116,11 @@ def worker(task_path: str, data_path: str, result_path: str) -> None:
 # ---- around it ----------------------------------------------------------------------------------------------------
 
 
-def in_own_process(task: dict[str, Any], directory: Path) -> dict[str, Any]:
+def in_own_process(task: dict[str, Any], directory: Path, module: str = "benchmarks.selection") -> dict[str, Any]:
     paths = [directory / name for name in ("task.json", "data.pickle", "result.json")]
     paths[0].write_text(json.dumps(task))
     paths[2].write_text("{}")
-    command = [sys.executable, "-m", "benchmarks.selection", "--worker", *map(str, paths)]
+    command = [sys.executable, "-m", module, "--worker", *map(str, paths)]
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(task["threads"]))}
     with (directory / "errors.txt").open("w") as errors:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=errors, start_new_session=True)

@@ -365,6 +365,32 @@ for name in ("X.npy", "data.npz"):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA counts private memory on Linux only")
+def test_a_training_goes_on_from_its_checkpoint(data, tmp_path, capsys):
+    model, checkpoint = tmp_path / "model", tmp_path / "fit.ckpt"
+    command = [
+        "train",
+        str(data),
+        str(model),
+        "--solver",
+        "fw",
+        "-e",
+        "1e-3",
+        "--checkpoint",
+        str(checkpoint),
+        "--json",
+    ]
+    main(command)
+    first = json.loads(capsys.readouterr().out)
+    main(command)
+    again = json.loads(capsys.readouterr().out)
+    assert checkpoint.exists() and load(model).checkpoint is None
+    assert again["iterations"] == first["iterations"] and again["stop_reason"] == "gap"
+    assert main([*command, "-c", "7"]) == 2
+    assert "is of another fit: C, labels or weights differ" in capsys.readouterr().err
+    assert main([*command, "-v", "3"]) == 2
+    assert "--checkpoint is for one training" in capsys.readouterr().err
+
+
 def test_a_memory_mapped_table_is_trained_on_without_loading_it(tmp_path):
     """The process may reserve half of the bytes that X takes; the same X in an archive does not fit."""
     labels = np.arange(4000) % 2

@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, SVDD, FitProgress, OneClassSVM
+from .estimators import SVC, SVCCV, SVDD, Checkpoint, FitProgress, OneClassSVM
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -21,6 +21,7 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVDD",
+    "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",

@@ -74,7 +74,7 @@ class Format:
         _check_digest(file, size)
         file.seek(PREFIX.size)
         header = json.loads(file.read(length))
-        require(isinstance(header, dict), "its header is not an object")
+        require(isinstance(header, dict), "its header is malformed: it is not an object")
         return header, size - PREFIX.size - length - CHECKSUM
 
     def read(self, file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -102,17 +102,23 @@ class Format:
 
 
 @contextmanager
+def faults_named(path: PathLike) -> Iterator[None]:
+    """Whatever is wrong with the content of a file as a ``ValueError`` that names the file."""
+    try:
+        yield
+    except KeyError as missing:
+        raise ValueError(f"{path}: its header lacks {missing}") from None
+    except (TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path}: its header is malformed: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+@contextmanager
 def opened(path: PathLike) -> Iterator[BinaryIO]:
-    """The file to read; whatever is wrong with its content is a ``ValueError`` that names it."""
-    with Path(path).open("rb") as file:
-        try:
-            yield file
-        except KeyError as missing:
-            raise ValueError(f"{path}: its header lacks {missing}") from None
-        except (TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"{path}: its header is malformed: {error}") from None
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+    """The file to read, its faults named."""
+    with Path(path).open("rb") as file, faults_named(path):
+        yield file
 
 
 def check_text(texts: np.ndarray) -> None:

@@ -174,7 +174,8 @@ class Memory:
 class Run:
     """One run of a solver on a state.
 
-    ``memory`` is where it stood before the last certificate, from which ``go_on`` continues as if it had never ended.
+    If it ``remembers``, ``memory`` is where it stood before the last certificate; ``go_on`` continues from there as if
+    it had never ended.
     """
 
     def __init__(
@@ -194,6 +195,7 @@ class Run:
         self._certified, self._fruitless, self._certain = float("inf"), 0, True
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
         self.memory: Memory | None = None
+        self.remembers = False  # whether a memory is wanted
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -262,7 +264,7 @@ class Run:
         """
         while True:
             reason = self._until_stop()
-            self.memory = self.remember()
+            self.memory = self.remember() if self.remembers else None
             began = time.thread_time()
             self.state.certify()
             self._certificate_seconds, self._certain = time.thread_time() - began, True

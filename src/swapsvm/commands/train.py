@@ -53,6 +53,7 @@ def add_train(subcommands: Subcommands) -> None:
     add("-v", "--folds", type=int, metavar="N", help="no model, but the accuracy of N-fold cross-validation")
     add("--solver", choices=list(SOLVERS), default=default.solver, help="(default: %(default)s)")
     add("--max-time", type=float, metavar="SECONDS", help="stop then, and report the gap that was reached")
+    add("--checkpoint", metavar="FILE", help="keep the training in this file, and go on from it if it is there")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
     add_json(parser)
     parser.set_defaults(run=run_train)
@@ -109,6 +110,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     """Train, or cross-validate."""
     folds = arguments.folds
     require(arguments.model or folds is not None, "name the file for the model, or cross-validate with -v N")
+    require(folds is None or arguments.checkpoint is None, "--checkpoint is for one training, not for -v")
     require(folds is None or folds >= 2, f"-v {folds}: at least two folds are needed")
     if arguments.model:
         check_goal(arguments.model, arguments.kernel)
@@ -124,7 +126,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 
 def settings(arguments: argparse.Namespace, labels: np.ndarray) -> dict[str, Any]:
     """The parameters of the SVC."""
-    names = ("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver", "max_time")
+    names = ("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver", "max_time", "checkpoint")
     weights = class_weights(arguments.weight, labels)
     return {
         **{name: getattr(arguments, name) for name in names},

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
@@ -16,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..gram import Gram
 from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
-from ..problems import Quadratic
-from ..solve import Result, Run, warn_not_converged
+from ..solve import Callback, Result, Run, warn_not_converged
 from ..solvers import make_solver
 from ..state import Sampling, open_state
-from ..stopping import make_stop
+from ..stopping import Progress, make_stop
 from ..trace import RECORD
 from .interrupts import Interrupts
+from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint
 from .observing import Observers
 from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
 
@@ -58,6 +57,7 @@ class KernelMachine(BaseEstimator):
         sampling: int | Sampling | None,
         cache_size: float | None,
         warm_start: bool,
+        checkpoint: Any,
         n_jobs: int | None,
         random_state: Any,
         on_interrupt: str,
@@ -78,6 +78,7 @@ class KernelMachine(BaseEstimator):
         self.sampling = sampling
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.on_interrupt = on_interrupt
@@ -110,6 +111,8 @@ class KernelMachine(BaseEstimator):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
         Interrupts(self.on_interrupt)
         Observers(self.callbacks, self.verbose, 1)
+        if self.checkpoint is not None:
+            as_checkpoint(self.checkpoint)
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
 
@@ -142,21 +145,30 @@ class KernelMachine(BaseEstimator):
         time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
+        file, ended = self._checkpoint_file(gram, subproblems), dict[tuple[Any, ...], Run]()
 
         def solve(gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
             rng = np.random.default_rng(seeds[sub.labels])
-            problem = sub.on(gram)
-            state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
+            state = open_state(sub.on(gram), sampling=self.sampling, seed=int(rng.integers(2**63)))
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
             watched = observers.watch(sub, rules.target) if observers.wanted else None
-            run = Run(state, make_solver(self.solver), rules, watched, self._clock)
-            run.begin(self._kept_weights(sub, problem), self.start_size, rng)
+            run = self._begun(Run(state, make_solver(self.solver), rules, None, self._clock), sub, file, rng)
+            run.remembers = self.warm_start or file is not None
+            run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
             result = run.finish(exact_below=SMALL)
+            ended[sub.labels] = run
+            if file:
+                file.ended(sub, run)
             observers.finished(sub, result)
             return result
 
         with interrupts, observers:
-            results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
+            try:
+                results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
+            finally:
+                if file:
+                    file.close()
+        self._keep(gram, ended)
         return results
 
     def _threads(self) -> int | None:
@@ -191,45 +203,55 @@ class KernelMachine(BaseEstimator):
                 warn_not_converged(result, f"{type(self).__name__}, {sub.name},", stacklevel=6)
                 break
 
-    # ---- warm start -------------------------------------------------------------------------------------------
+    # ---- going on ---------------------------------------------------------------------------------------------
 
     def _open_gram(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> Gram:
         """The Gram of the last fit if it is the same, else a new one."""
-        kept = getattr(self, "_kept", None) if self.warm_start else None
-        # Neither these rows nor those that the Gram refers to may have changed since.
-        if (
-            kept is not None
-            and kept["settings"] == self._gram_settings(kernel, X, groups)
-            and kept["rows"] == joblib.hash(X) == joblib.hash(kept["gram"].X)
-        ):
-            return kept["gram"]
+        kept: Kept | None = getattr(self, "_kept", None) if self.warm_start else None
+        if kept is not None and kept.serves(X, self._gram_settings(kernel, X, groups)):
+            return kept.gram
         options: dict[str, Any] = {"cache_size": self.cache_size, "n_threads": self._threads()}
         return Gram(kernel, X, groups=groups, dtype=self._value_type(kernel, X), **options)
 
     def _gram_settings(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> Any:
-        return kernel, self._value_type(kernel, X), self.cache_size, self.n_jobs, joblib.hash(groups)
+        settings = kernel, np.dtype(self._value_type(kernel, X)), self.cache_size, self.n_jobs
+        return (*settings, fingerprint(*(rows.astype(np.int32) for rows in groups)), fingerprint(X))
 
-    def _kept_weights(self, sub: Subproblem, problem: Quadratic) -> np.ndarray | None:
-        """Weights of the last fit for the rows that are still there with the same sign; new rows have none."""
-        kept = getattr(self, "_kept", None) if self.warm_start else None
-        if kept is None or sub.labels not in kept["weights"]:
+    def _begun(self, run: Run, sub: Subproblem, file: CheckpointFile | None, rng: np.random.Generator) -> Run:
+        """A run that goes on from the last fit or a checkpoint as far as they are of this problem, or starts."""
+        kept: Kept | None = getattr(self, "_kept", None) if self.warm_start else None
+        problem = run.state.problem  # type: ignore[attr-defined]
+        exact = kept.exactly(sub, problem, self._solver_settings()) if kept else None
+        if exact:
+            run.state, memory = exact
+            run.go_on(memory)
+        elif not (file and file.go_on(sub, run)):
+            run.begin(kept.weights(sub, problem) if kept else None, self.start_size, rng)
+        return run
+
+    def _solver_settings(self) -> Any:
+        return self.solver, self.sampling
+
+    def _keep(self, gram: Gram, ended: dict[tuple[Any, ...], Run]) -> None:
+        self.__dict__.pop("_kept", None)
+        if self.warm_start:
+            runs = {labels: (run.state, run.memory) for labels, run in ended.items() if run.memory is not None}
+            settings = self._gram_settings(gram.kernel, gram.X, gram.groups)
+            self._kept = Kept(gram, settings, self._solver_settings(), runs)
+
+    def _checkpoint_file(self, gram: Gram, subproblems: Sequence[Subproblem]) -> CheckpointFile | None:
+        if self.checkpoint is None:
             return None
-        places, weights = kept["weights"][sub.labels]
-        start = np.zeros(problem.size)
-        _, here, there = np.intersect1d(_places(problem), places, assume_unique=True, return_indices=True)
-        start[here] = weights[there]
-        return start if start.any() else None
-
-    def _keep(self, gram: Gram, subproblems: Sequence[Subproblem], results: list[Result]) -> None:
-        if not self.warm_start:
-            self.__dict__.pop("_kept", None)
-            return
-        weights = {
-            sub.labels: (_places(sub.on(gram)), result.weights)
-            for sub, result in zip(subproblems, results, strict=True)
+        identity = {
+            "estimator": type(self).__name__,
+            "rows": fingerprint(gram.X),
+            "kernel": repr(gram.kernel),
+            "precision of kernel values": str(gram.dtype),
+            "solver": repr(self._solver_settings()),
+            "C": repr(self.C and float(self.C)),
+            "labels or weights": fingerprint(*(described(sub.on(gram)) for sub in subproblems)),
         }
-        settings = self._gram_settings(gram.kernel, gram.X, gram.groups)
-        self._kept = {"gram": gram, "rows": joblib.hash(gram.X), "settings": settings, "weights": weights}
+        return CheckpointFile(as_checkpoint(self.checkpoint), identity, subproblems)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -237,9 +259,20 @@ class KernelMachine(BaseEstimator):
         return state
 
 
-def _places(problem: Quadratic) -> np.ndarray:
-    """A number for the row and the sign of each variable."""
-    return 3 * problem.rows.astype(np.int64) + problem.signs.astype(np.int64) + 1
+def as_checkpoint(checkpoint: Any) -> Checkpoint:
+    """A checkpoint that may be given by its path alone."""
+    return checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+
+
+def _joined(*callbacks: Callback | None) -> Callback | None:
+    """One callback that asks all, each time; False of any ends the run."""
+    some = [callback for callback in callbacks if callback]
+
+    def ask(progress: Progress) -> bool:
+        answers = [callback(progress) for callback in some]
+        return not any(answer is False for answer in answers)
+
+    return ask if some else None
 
 
 def forget_fit(estimator: BaseEstimator) -> None:

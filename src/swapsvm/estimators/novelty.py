@@ -43,6 +43,7 @@ class Detector(OutlierMixin, KernelMachine):
         sampling: int | Sampling | None = None,
         cache_size: float | None = None,
         warm_start: bool = False,
+        checkpoint: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         on_interrupt: str = "raise",
@@ -63,6 +64,7 @@ class Detector(OutlierMixin, KernelMachine):
             sampling=sampling,
             cache_size=cache_size,
             warm_start=warm_start,
+            checkpoint=checkpoint,
             n_jobs=n_jobs,
             random_state=random_state,
             on_interrupt=on_interrupt,
@@ -104,7 +106,6 @@ class Detector(OutlierMixin, KernelMachine):
         if self.contamination != "auto":
             level = weighted_quantile(self._scores(X)[rows], weights[rows], float(self.contamination))
         self._set_offset(float(level - ROUNDING * np.finfo(X.dtype).eps * length))
-        self._keep(gram, [only], results)
         self._set_certificate([only], results)
         return self
 

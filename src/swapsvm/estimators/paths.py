@@ -200,22 +200,22 @@ class Paths:
             if cancelled.is_set():
                 return
             began = time.perf_counter()
-            problem = replace(at_one, ridge=at_one.ridge / C)
-            run = self._begun(state, problem, self.stop | clock.share(problem.size) | cancelled)
+            run = self._begun(state, at_one, C, self.stop | clock.share(at_one.size) | cancelled)
             result, state = run.finish(), run.state
-            expansion = problem.model(result.weights, result.value)
+            expansion = at_one.model(result.weights, result.value)  # C is in the weights
             seconds = time.perf_counter() - began
             clock.spend(seconds)
             yield Point(expansion, result.relative_gap, result.stop_reason, seconds)
 
-    def _begun(self, state: State | None, problem: L2SVC, stop: Stop) -> Run:
+    def _begun(self, state: State | None, at_one: L2SVC, C: float, stop: Stop) -> Run:
         """A run that goes on from a state of the same rows, if there is one."""
+        ridge = at_one.ridge / C
         if isinstance(state, KernelState):
-            state.set_ridge(problem.ridge)
+            state.set_ridge(ridge)
             run = Run(state, make_solver("block"), stop)
             run.resume()
             return run
-        run = Run(KernelState(problem), make_solver("block"), stop)
+        run = Run(KernelState(replace(at_one, ridge=ridge)), make_solver("block"), stop)
         run.begin(None, START, np.random.default_rng(self.seed))
         return run
 

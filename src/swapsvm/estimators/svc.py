@@ -67,7 +67,13 @@ class SVC(ClassifierMixin, KernelMachine):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Shape of ``decision_function`` for more than two classes.
     warm_start : bool, default=False
-        Keep the solution and, for the same rows, the kernel cache; the next fit continues from them.
+        The next fit goes on from this one. With the same data, parameters of the problem and solver it continues
+        exactly, as if it had never ended: limits count anew, ``n_iter_`` and ``trace_`` go on. Else, with another C,
+        other weights or more rows, it starts from this solution; rows are known by their place, new ones enter with
+        weight 0. The kernel cache is kept for the same rows.
+    checkpoint : str, path or Checkpoint, default=None
+        A file in which the fit is kept, every 60 seconds and at its end. A fit that finds one goes on from there; one
+        of other data or parameters is refused. Certificates are never read, but computed.
     n_jobs : int, default=None
         Threads. By default all that OpenMP grants (OMP_NUM_THREADS, CPU affinity).
     random_state : int, RandomState or None, default=0
@@ -132,6 +138,7 @@ class SVC(ClassifierMixin, KernelMachine):
         class_weight: dict[Any, float] | str | None = None,
         decision_function_shape: str = "ovr",
         warm_start: bool = False,
+        checkpoint: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         on_interrupt: str = "raise",
@@ -153,6 +160,7 @@ class SVC(ClassifierMixin, KernelMachine):
             sampling=sampling,
             cache_size=cache_size,
             warm_start=warm_start,
+            checkpoint=checkpoint,
             n_jobs=n_jobs,
             random_state=random_state,
             on_interrupt=on_interrupt,
@@ -202,7 +210,6 @@ class SVC(ClassifierMixin, KernelMachine):
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._present = present
-        self._keep(gram, subproblems, results)
         self._set_certificate(subproblems, results)
         return self
 
@@ -232,7 +239,7 @@ class SVC(ClassifierMixin, KernelMachine):
         def of(pair: Pair) -> Subproblem:
             positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
             return Subproblem(
-                labels=(classes[pair[0]], classes[pair[1]]),
+                labels=tuple(classes[list(pair)].tolist()),
                 rows=sum(len(groups[c]) for c in pair),
                 on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
             )

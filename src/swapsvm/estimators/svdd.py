@@ -42,7 +42,7 @@ class SVDD(Detector):
         Duality gap at which to stop, relative to the squared radius.
     eps, max_iter, max_time, start_size, sampling, cache_size
         As in ``SVC``.
-    warm_start, n_jobs, random_state, on_interrupt, callbacks, verbose
+    warm_start, checkpoint, n_jobs, random_state, on_interrupt, callbacks, verbose
         As in ``SVC``.
 
     Attributes

@@ -22,6 +22,7 @@ from .coding import UnwritableError, decoded, encoded
 
 ARRAYS = ("classes_", "class_weight_", "support_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
 CERTIFICATE = ("dual_gap_", "relative_gap_", "stop_reason_", "fit_status_", "n_evaluations_")
+LOCAL = ("checkpoint",)  # parameters that mean something on this machine only
 CSR = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
 
 
@@ -99,11 +100,12 @@ def _header(model: SVC, storage: str) -> dict[str, Any]:
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """A parameter's value; for an object of the running program (a generator, a callback) the default."""
+    """A parameter's value; for an object of the running program (a generator, a callback) or a path the default."""
+    default = SVC().get_params(deep=False)[name]
     try:
-        return encoded(value)
+        return encoded(default if name in LOCAL else value)
     except UnwritableError:
-        return encoded(SVC().get_params(deep=False)[name])
+        return encoded(default)
 
 
 def _parameters(header: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,17 @@ class Quadratic:
         """The problem of a given symmetric matrix Q."""
         return cls(Gram(Precomputed(), np.asarray(Q, dtype=np.float64), cache_size=0), linear=linear)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of variables."""
         return sum(len(self.gram.groups[group]) for group, _ in self.segments)
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
         """The row of the data that each variable stands for."""
         return np.concatenate([self.gram.groups[group] for group, _ in self.segments])
 
-    @property
+    @cached_property
     def signs(self) -> np.ndarray:
         """The sign of each variable."""
         return np.concatenate([np.full(len(self.gram.groups[group]), sign) for group, sign in self.segments])

@@ -37,7 +37,7 @@ class Block(Solver):
         self.stage = 0  # how many of them have been looked at
 
     def check(self, state: State) -> None:
-        self.stage, self._order = 0, np.random.default_rng(0).permutation(state.size)  # a new run
+        self.stage, self._order = 0, np.empty(0, np.int64)  # a new run
         if isinstance(state, KernelState) and state.sampling is not None:
             raise ValueError("solver='block' looks at every row in each sweep: use sampling=None, or another solver")
 
@@ -57,7 +57,7 @@ class Block(Solver):
         correction = state.solve_on(variables, BLOCK, BLOCKS, ACCURACY)
         if self.stage < state.size:
             self.stage = min(2 * self.stage, state.size)
-            state.watch(np.concatenate([variables, self._order[: self.stage]]))
+            state.watch(np.concatenate([variables, self.sample(state)]))
         # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
         return replace(correction, scale=0.0)
 
@@ -66,7 +66,13 @@ class Block(Solver):
         if self.stage == 0:
             self.stage = min(SAMPLE, state.size) if state.gap > state.scale else state.size
             if self.stage < state.size:
-                return np.union1d(state.support, self._order[: self.stage])
+                return np.union1d(state.support, self.sample(state))
         elif state.gap < 0.5 * state.scale and self.stage == state.size:
             state.shrink()
         return np.concatenate([state.support, state.violators(state.size)])
+
+    def sample(self, state: State) -> np.ndarray:
+        """Random variables, the more the further the run has come; each sample contains the one before."""
+        if not len(self._order):
+            self._order = np.random.default_rng(0).permutation(state.size)
+        return self._order[: self.stage]
