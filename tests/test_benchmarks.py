@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import certificate, datasets, report, run, selection, suites, summary, targets, tune
+from benchmarks import certificate, datasets, novelty, report, run, selection, suites, summary, targets, tune
 from benchmarks.objective import Task
 from benchmarks.solvers import COMPETITORS, PEERS
 from sklearn.datasets import load_iris
@@ -255,3 +255,16 @@ def test_a_search_is_measured_in_its_own_process(tmp_path):
     assert found[0]["grid"] == found[1]["grid"]
     selection.main([*words, "--searches", "SVCCV", "--limit", "0.001"])
     assert records.read(output)[-1]["status"] == "timeout"
+
+
+def test_a_detector_is_measured_in_its_own_process(tmp_path):
+    output, few = tmp_path / "runs.jsonl", ["--rows", "300", "--repetitions", "1"]
+    novelty.main([*few, "--output", str(output)])
+    found = records.read(output)
+    assert [r["detector"] for r in found] == list(novelty.DETECTORS)
+    assert all(r["status"] == "ok" and r["auc"] > 0.9 and 0 < r["support"] <= 300 for r in found)
+    assert all(r["outside"] == pytest.approx(0.1, abs=0.02) for r in found[:-1])
+    cut = ["--detectors", "scikit-learn nu=0.1", "--limit", "0.01", "--rows", "20000", "300", "--repetitions", "2"]
+    novelty.main(["--output", str(output), *cut])
+    assert [r["status"] for r in records.read(output)[len(found) :]] == ["timeout"]  # and not tried again
+    assert "| 20000 | scikit-learn nu=0.1 | > 0.01 |" in (tmp_path / "report.md").read_text()

@@ -91,6 +91,14 @@ def test_every_solver_finds_the_same_model(Detector, solver):
     np.testing.assert_allclose(ours.decision_function(X), exact.decision_function(X), atol=1e-4)
 
 
+@both
+def test_samples_lead_to_the_same_model(Detector):
+    X = blobs(1000)
+    sampled, whole = (Detector(solver="swap", sampling=n).fit(X) for n in (59, None))
+    assert sampled.stop_reason_ == "gap"
+    np.testing.assert_allclose(sampled.score_samples(X), whole.score_samples(X), atol=0.01)
+
+
 def test_outliers_are_found():
     model = OneClassSVM().fit(blobs(2000, outliers=40))
     X, inside = blobs(2000, seed=1, outliers=1000), np.arange(2000) < 1000
