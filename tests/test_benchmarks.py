@@ -267,4 +267,4 @@ def test_a_detector_is_measured_in_its_own_process(tmp_path):
     cut = ["--detectors", "scikit-learn nu=0.1", "--limit", "0.01", "--rows", "20000", "300", "--repetitions", "2"]
     novelty.main(["--output", str(output), *cut])
     assert [r["status"] for r in records.read(output)[len(found) :]] == ["timeout"]  # and not tried again
-    assert "| 20000 | scikit-learn nu=0.1 | > 0.01 |" in (tmp_path / "report.md").read_text()
+    assert "| 20000 | scikit-learn nu=0.1 | 1 | > 0.01 |" in (tmp_path / "report.md").read_text()
