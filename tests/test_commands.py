@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file, load_iris
 
-from swapsvm import SVC
+from swapsvm import SVC, reduce_support
 from swapsvm.cli import main
 from swapsvm.files import import_libsvm, load, save
 from swapsvm.files.table import Request
@@ -334,6 +334,11 @@ def test_ctrl_c_leaves_no_file(data, tmp_path, monkeypatch, capsys):
         (["info", "DATA"], "neither a model saved by swapsvm nor one of LIBSVM"),
         (["info", "missing"], "No such file"),
         (["convert", "SAVED", "no/such.libsvm"], "there is no folder"),
+        (["reduce", "SAVED", "DATA", "small"], "give one of max_vectors=None and max_accuracy_loss=None"),
+        (["reduce", "SAVED", "DATA", "small", "--max-vectors", "0"], "max_vectors=0 must be a positive integer"),
+        (["reduce", "SAVED", "DATA", "small", "--max-accuracy-loss", "0.1"], "belong together"),
+        (["reduce", "SAVED", "narrow.csv", "small", "--max-vectors", "5"], "the rows have 2 features, not the 4"),
+        (["reduce", "SAVED", "DATA", "no/such", "--max-vectors", "5"], "there is no folder"),
     ],
 )
 def test_bad_requests_are_refused_in_one_line(argv, complaint, data, tmp_path, monkeypatch, capsys):
@@ -418,7 +423,7 @@ def completed(script, *words):
 def test_bash_completes_verbs_options_and_choices(capsys):
     script = ran(capsys, "completion", "bash")
     assert completed(script, "swapsvm", "tra") == ["train"]
-    verbs = ["train", "predict", "tune", "info", "convert", "datasets", "demo", "reproduce", "completion"]
+    verbs = ["train", "predict", "tune", "reduce", "info", "convert", "datasets", "demo", "reproduce", "completion"]
     assert completed(script, "swapsvm", "") == [*verbs, "--help", "--version"]
     assert completed(script, "swapsvm", "train", "data", "--ga") == ["--gamma"]
     assert completed(script, "swapsvm", "train", "data", "--solver", "swap") == ["swap", "swap2"]
@@ -645,3 +650,30 @@ def test_tune_chooses_saves_and_says_so(data, tmp_path, capsys):
 def test_a_grid_that_is_none(data, capsys):
     assert main(["tune", str(data), "-c", "1,x"]) == 2
     assert "'1,x' is neither a number of values nor values with commas" in capsys.readouterr().err
+
+
+def test_reduce_saves_a_smaller_model_with_its_certificate(data, tmp_path, capsys):
+    ran(capsys, "train", data, tmp_path / "model", "-c", 1)
+    words = ("reduce", tmp_path / "model", data, tmp_path / "small", "--max-vectors", 8)
+    facts = json.loads(ran(capsys, *words, "--json"))
+    small, model = load(tmp_path / "small"), load(tmp_path / "model")
+    expected = reduce_support(model, sp.csr_matrix(X), y, max_vectors=8)
+    assert facts["support_vectors"] == len(small.support_) == 8 < facts["of"] == len(model.support_)
+    assert facts["relative_gap"] == small.relative_gap_ == pytest.approx(expected.relative_gap_)
+    assert_array_equal(small.predict(X), expected.predict(X))
+    assert ran(capsys, *words).startswith(f"8 of {facts['of']} support vectors; relative gap ")
+    told = json.loads(ran(capsys, "info", tmp_path / "small", "--json"))
+    assert (told["support_vectors"], told["stop_reason"]) == (8, "reduced")
+
+
+def test_reduce_to_an_accuracy_on_wider_rows(data, tmp_path, capsys):
+    ran(capsys, "train", data, tmp_path / "model", "-c", 1)
+    wide = sp.hstack([sp.csr_matrix(X), sp.csr_matrix(np.ones((150, 1)))]).tocsr()
+    dump_svmlight_file(wide, y, str(tmp_path / "wide.svm"), zero_based=False)
+    words = ("--max-accuracy-loss", 0.01, "--validation", tmp_path / "wide.svm", "--max-time", 100)
+    facts = json.loads(ran(capsys, "reduce", tmp_path / "model", data, tmp_path / "small", *words, "--json"))
+    assert facts["support_vectors"] < facts["of"] / 2 and facts["features"] == 5
+    assert load(tmp_path / "small").max_time == 100
+    score = json.loads(ran(capsys, "predict", tmp_path / "wide.svm", tmp_path / "small", "--json"))["accuracy"]
+    full = json.loads(ran(capsys, "predict", tmp_path / "wide.svm", tmp_path / "model", "--json"))["accuracy"]
+    assert score >= full - 0.01

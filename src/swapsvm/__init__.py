@@ -9,7 +9,7 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, SVDD, Checkpoint, FitProgress, OneClassSVM
+from .estimators import SVC, SVCCV, SVDD, Checkpoint, FitProgress, OneClassSVM, reduce_support
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -31,4 +31,5 @@ __all__ = [
     "__version__",
     "maximize",
     "plot_trace",
+    "reduce_support",
 ]

@@ -18,6 +18,7 @@ from .commands.completion import add_completion
 from .commands.models import add_convert, add_info
 from .commands.parser import BAD_REQUEST, INTERRUPTED, Parser, add_verb
 from .commands.predict import add_predict
+from .commands.reduce import add_reduce
 from .commands.train import add_train, with_weights
 from .commands.tune import add_tune
 
@@ -167,6 +168,7 @@ VERBS = (
     add_train,
     add_predict,
     add_tune,
+    add_reduce,
     add_info,
     add_convert,
     add_datasets,
