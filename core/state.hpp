@@ -73,7 +73,12 @@ class State {
   double gap() const { return 2 * (mean_score() - toward_score_); }
   // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
   // a ball that its slack swallows.
-  double scale() const { return std::max(std::abs(value()), terms_.half_linear.empty() ? 0.0 : ridge_value_); }
+  double scale() const {
+    double ridge_part = 0;
+    if (!terms_.half_linear.empty())
+      for (const Index v : active_) ridge_part += weights_[v] * weights_[v] * ridge(v);
+    return std::max(std::abs(value()), ridge_part);
+  }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {
     return 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(quadratic_), std::abs(half_linear_value_));
@@ -406,11 +411,10 @@ class State {
 
   // a'h and a'c/2 afresh: after h was set, and now and then because the closed form drifts from it.
   void set_value() {
-    quadratic_ = half_linear_value_ = ridge_value_ = 0;
+    quadratic_ = half_linear_value_ = 0;
     for (const Index v : active_) {
       quadratic_ += weights_[v] * h(v);
       half_linear_value_ += weights_[v] * half_linear(v);
-      ridge_value_ += weights_[v] * weights_[v] * ridge(v);
     }
   }
 
@@ -440,7 +444,6 @@ class State {
   std::vector<Index> active_, position_;
   std::vector<double> kernel_of_active_;
   double quadratic_ = 0, half_linear_value_ = 0;
-  double ridge_value_ = 0;  // a'Da, D the ridge; afresh with the others, not kept up in between
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
 
