@@ -2,9 +2,11 @@
 
 import warnings
 
+import clarabel
 import numpy as np
 import scipy.sparse as sp
 from qpsolvers import solve_qp
+from scipy.special import gammaln
 
 
 def _squared_distances(X, Z):
@@ -104,3 +106,37 @@ def _on_face(P, q, support):
 def decision_values(K, y, a, f):
     """Decisions sum_j a_j y_j (k(x_j, x) + 1) / f for kernel values K of shape (points, rows)."""
     return (K + 1.0) @ (a * y) / f
+
+
+def least_ellipsoid_log_volume(X):
+    """log volume of the least ellipsoid around the rows of X, by an interior point method on its primal.
+
+    The ellipsoid is |L'x + b| <= 1 with L lower triangular: maximize sum_k log L_kk. Each point is a second-order cone,
+    each logarithm t_k <= log L_kk an exponential one.
+    """
+    d = X.shape[1]
+    rows, columns = np.tril_indices(d)
+    entries = len(rows)
+    cones, blocks, offsets = [], [], []
+    for x in X:  # (1, L'x + b)
+        block = np.zeros((d + 1, entries + 2 * d))
+        block[1 + columns, np.arange(entries)] = -x[rows]
+        block[np.arange(1, d + 1), entries + np.arange(d)] = -1.0
+        cones.append(clarabel.SecondOrderConeT(d + 1))
+        blocks.append(block)
+        offsets.append(np.eye(d + 1)[0])
+    for k in range(d):  # (t_k, 1, L_kk)
+        block = np.zeros((3, entries + 2 * d))
+        block[0, entries + d + k] = -1.0
+        block[2, np.flatnonzero((rows == k) & (columns == k))] = -1.0
+        cones.append(clarabel.ExponentialConeT())
+        blocks.append(block)
+        offsets.append(np.eye(3)[1])
+    objective = np.concatenate([np.zeros(entries + d), -np.ones(d)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    nothing = sp.csc_matrix((len(objective), len(objective)))
+    constraints = sp.csc_matrix(np.concatenate(blocks))
+    solver = clarabel.DefaultSolver(nothing, objective, constraints, np.concatenate(offsets), cones, settings)
+    return d / 2 * np.log(np.pi) - gammaln(d / 2 + 1) + solver.solve().obj_val

@@ -15,10 +15,10 @@ LAYERS = [
     ["gram"],
     ["problems"],
     ["rays", "trace"],
-    ["state"],
+    ["state", "hull"],
     ["solvers"],
     ["stopping", "solve"],
-    ["estimators"],
+    ["geometry", "estimators"],
     ["files"],
     ["study", "plotting"],
     ["demo", "commands", "cli"],
@@ -64,7 +64,15 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
 
 @pytest.mark.parametrize(
     "module",
-    ["swapsvm", "swapsvm.datasets", "swapsvm.files", "swapsvm.kernels", "swapsvm.problems", "swapsvm.solvers"],
+    [
+        "swapsvm",
+        "swapsvm.datasets",
+        "swapsvm.files",
+        "swapsvm.geometry",
+        "swapsvm.kernels",
+        "swapsvm.problems",
+        "swapsvm.solvers",
+    ],
 )
 def test_all_is_the_public_surface(module):
     module = importlib.import_module(module)

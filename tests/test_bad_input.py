@@ -36,7 +36,7 @@ def replaced(value):
         ({}, (X, Y, np.full(30, np.nan)), "NaN"),
         ({"C": 0}, (X, Y), "C=0 must be a positive finite number"),
         ({"C": -1.0}, (X, Y), "C=-1.0 must be"),
-        ({"C": np.inf}, (X, Y), "C=inf must be"),
+        ({"C": np.inf}, (np.vstack([X, X]), np.append(Y, 1 - Y)), "C=inf needs separable classes: no hyperplane"),
         ({"C": np.nan}, (X, Y), "C=nan must be"),
         (
             {"solver": "smo"},

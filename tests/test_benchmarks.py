@@ -6,7 +6,20 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import certificate, datasets, novelty, report, run, selection, suites, summary, targets, tune
+from benchmarks import (
+    certificate,
+    datasets,
+    ellipsoid,
+    geometry,
+    novelty,
+    report,
+    run,
+    selection,
+    suites,
+    summary,
+    targets,
+    tune,
+)
 from benchmarks.objective import Task
 from benchmarks.solvers import COMPETITORS, PEERS
 from sklearn.datasets import load_iris
@@ -255,6 +268,38 @@ def test_a_search_is_measured_in_its_own_process(tmp_path):
     assert found[0]["grid"] == found[1]["grid"]
     selection.main([*words, "--searches", "SVCCV", "--limit", "0.001"])
     assert records.read(output)[-1]["status"] == "timeout"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # Frank-Wolfe is cut
+def test_every_solver_has_its_line_in_the_table_of_ellipsoids(monkeypatch):
+    monkeypatch.setattr(ellipsoid, "MOST", 300)
+    head, _, *lines = ellipsoid.solvers(200, 2)
+    assert head.split(" | ")[1] == "iterations"
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == list(ellipsoid.SOLVERS)
+    assert all(float(line.split(" | ")[3]) < 1 for line in lines)
+
+
+def test_balls_are_measured_and_reported(tmp_path, monkeypatch):
+    tasks = {"growth": [(m, 3) for m in (300, 600)], "dimensions": [(300, 5)], "miniball, 3 dimensions": [(300, 3)]}
+    monkeypatch.setattr(geometry, "SUITES", tasks)
+    geometry.main(["--output", str(tmp_path / "bench.jsonl"), "--repetitions", "1"])
+    found = records.read(tmp_path / "bench.jsonl")
+    assert all(r["relative_gap"] <= float(r["name"]) for r in found if r["name"] != "miniball")
+    text = (tmp_path / "report.md").read_text()
+    assert "| 600 | 3 | " in text and (tmp_path / "ball.png").stat().st_size > 10_000
+
+
+def test_a_ball_that_takes_too_long_is_ended():
+    before = signal.signal(signal.SIGPROF, geometry.too_late)
+
+    def endless(X):
+        while True:
+            pass
+
+    try:
+        assert geometry.timed(endless, np.eye(2), 0.05)["error"] == "more than 0.05 s"
+    finally:
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_a_detector_is_measured_in_its_own_process(tmp_path):

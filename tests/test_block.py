@@ -47,6 +47,7 @@ HARD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::swapsvm.ScalingWarning")  # rightly
 @pytest.mark.parametrize("name", HARD)
 def test_hard_cases_converge_with_a_certificate_that_holds(name):
     X, y, options = HARD[name]

@@ -21,6 +21,7 @@ def shown(monkeypatch):
     """The figures that were open when the script showed them."""
     pyplot.close("all")  # those of other tests
     figures = []
+    pyplot.close("all")  # what other tests of this process left open
     monkeypatch.setattr(pyplot, "show", lambda: figures.extend(map(pyplot.figure, pyplot.get_fignums())))
     yield figures
     pyplot.close("all")

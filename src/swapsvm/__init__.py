@@ -9,7 +9,17 @@
              Stop, Trace ── Result
 """
 
-from .estimators import SVC, SVCCV, SVDD, Checkpoint, FitProgress, OneClassSVM, reduce_support
+from .estimators import (
+    SVC,
+    SVCCV,
+    SVDD,
+    Checkpoint,
+    FitProgress,
+    NotSeparableError,
+    OneClassSVM,
+    ScalingWarning,
+    reduce_support,
+)
 from .gram import Gram
 from .plotting import plot_trace
 from .solve import Result, maximize
@@ -25,9 +35,11 @@ __all__ = [
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
+    "NotSeparableError",
     "OneClassSVM",
     "Result",
     "Sampling",
+    "ScalingWarning",
     "__version__",
     "maximize",
     "plot_trace",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
-from .problems import Concave, Quadratic
 from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
-from .state import Limits, Sampling, State, open_state
+from .state import Limits, Problem, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Since, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -67,9 +68,27 @@ class Result:
         """Whether the gap was reached."""
         return self.stop_reason == "gap"
 
+    def as_optimize_result(self) -> OptimizeResult:
+        """The same as SciPy's solvers return it, for code that is written for them.
+
+        SciPy minimizes: ``fun`` is -value, and ``fun - min fun <= gap``. ``x`` is the weights, ``nit`` the iterations,
+        ``nfev`` the gradients (or kernel values). ``status`` is 0 if the gap was reached, else 1; ``message`` has the
+        reason.
+        """
+        return OptimizeResult(
+            x=self.weights,
+            fun=-self.value,
+            success=self.converged,
+            status=0 if self.converged else 1,
+            message=f"stopped by {self.stop_reason!r}; fun is at most {self.gap:.3g} above the minimum",
+            nit=self.iterations,
+            nfev=self.evaluations,
+            gap=self.gap,
+        )
+
 
 def maximize(
-    problem: Concave | Quadratic,
+    problem: Problem,
     solver: str | Solver = "swap2",
     *,
     tol: float = 1e-2,
@@ -87,7 +106,7 @@ def maximize(
 
     Parameters
     ----------
-    problem : Concave or Quadratic
+    problem : Concave, LogDeterminant or Quadratic
     solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.
@@ -138,12 +157,12 @@ def maximize(
     return result
 
 
-def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 3) -> None:
+def warn_not_converged(result: Result, what: str = "the run") -> None:
     """Say why a run ended, and what helps."""
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
-        "callback": "let the callback return something else than False",
+        "callback": "let the callback go on",
         "interrupted": "let it run on, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
@@ -153,7 +172,15 @@ def warn_not_converged(result: Result, what: str = "the run", stacklevel: int = 
         f"(gap {result.gap:.2g}). The model is feasible and its gap certified; for a smaller one "
         f"{advice.get(result.stop_reason, 'run longer')}."
     )
-    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+    warn_user(message, ConvergenceWarning)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line: the first one outside of this package and of what scikit-learn puts around a fit."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("swapsvm.", "sklearn.callback.")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 @dataclass(frozen=True)
@@ -190,12 +217,17 @@ class Run:
         self.state, self.solver, self.stop, self.callback, self.clock = state, solver, stop, callback, clock
         self.trace = Trace(state.memory_pays)
         self.iteration = 0
+        self.pause = 0.0  # a relative gap at which the callback is to be called as well
         self._began = clock()
         self._certificate_seconds = 0.0
         self._certified, self._fruitless, self._certain = float("inf"), 0, True
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self.state.clock, self.state.deadline = self.clock, self._began + self.stop.seconds
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -236,6 +268,7 @@ class Run:
         self._began = self.clock() - memory.seconds
         self._earlier_evaluations = memory.evaluations - self.state.evaluations
         self.stop = Since(self.progress(), self.stop)
+        self._set_deadline()
 
     def remember(self) -> Memory:
         """Where it stands now."""
@@ -294,6 +327,7 @@ class Run:
         finer.set_weights(support, self.state.weights[support])
         self._earlier_evaluations += self.state.evaluations
         self.state = finer
+        self._set_deadline()
         self._certified, self._fruitless = float("inf"), 0
         logger.info("continuing with kernel values in double")
         return True
@@ -327,13 +361,13 @@ class Run:
             began = time.perf_counter()
             if self._block(moves):
                 return "stalled"
+            took = time.perf_counter() - began
             if self.callback is not None and self.callback(self.progress()) is False:
                 return "callback"
-            took = time.perf_counter() - began
             moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
 
     def _block(self, moves: int) -> bool:
-        limits = Limits(moves, MARGIN * self.stop.tol, MARGIN * self.stop.eps, self.iteration)
+        limits = Limits(moves, max(MARGIN * self.stop.tol, self.pause), MARGIN * self.stop.eps, self.iteration)
         self._certain = False
         offset = self.clock() - self._began
         ran = self.state.run(self.solver, limits)

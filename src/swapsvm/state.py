@@ -10,18 +10,24 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 
 from . import _core
-from .problems import Concave, Quadratic
+from .problems import Concave, LogDeterminant, Quadratic
+from .problems.log_determinant import EPSILON, Moments
 from .rays import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
 from .trace import RAW, is_recorded
 
+_DOMAIN = ". If g has a domain (a logarithm of sums, say), pass start=, a point inside of it"
+Problem = Concave | LogDeterminant | Quadratic
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
+REFRESH = 64  # moves after which moments are computed from scratch: changes of low rank add up rounding
 WINDOW = 256  # moves after which a state sees whether it still gets on; the core has the same number
 
 
@@ -91,6 +97,8 @@ class State(ABC):
     exhausted: bool  # many moves in a row did not raise the value: the rest of the gap is noise of the arithmetic
     scale: float  # what a relative gap is relative to
     evaluations: int
+    clock: Callable[[], float] = staticmethod(time.perf_counter)
+    deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
     single = False  # whether it computes in single precision
 
     @abstractmethod
@@ -136,6 +144,13 @@ class State(ABC):
     @abstractmethod
     def face(self, variables: np.ndarray) -> State:
         """The state of the problem restricted to a face that contains the support, at the same weights."""
+
+    def _placed(self, face: State, weights: np.ndarray) -> State:
+        """The state of a face at these weights; before the start of a run there are none."""
+        face.clock, face.deadline = self.clock, self.deadline
+        if weights.any():
+            face.set_weights(np.arange(face.size), weights)
+        return face
 
     @abstractmethod
     def diagonal_range(self) -> tuple[float, float]:
@@ -187,6 +202,8 @@ class State(ABC):
         """The loop: the solver chooses, the state moves."""
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
+            if self.clock() >= self.deadline:
+                break
             ran.stalled = self.exhausted or self.gap <= self.gap_floor
             if ran.stalled:
                 break
@@ -215,7 +232,7 @@ class State(ABC):
         return ran
 
 
-def open_state(problem: Concave | Quadratic, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
+def open_state(problem: Problem, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
     """The state of a problem, without weights yet."""
     if isinstance(problem, Quadratic):
         return KernelState(problem, sampling=sampling, seed=seed)
@@ -223,32 +240,25 @@ def open_state(problem: Concave | Quadratic, *, sampling: int | Sampling | None 
         raise ValueError(
             f"sampling={sampling!r} needs a kernel problem; a general concave g gives its whole gradient at once"
         )
-    return ConcaveState(problem)
+    return LogDeterminantState(problem) if isinstance(problem, LogDeterminant) else ConcaveState(problem)
 
 
-class ConcaveState(State):
-    """The state of a user's own g."""
+class GradientState(State):
+    """What follows from weights and a gradient in NumPy; ``_evaluate`` brings the gradient up to date."""
 
+    gradient: np.ndarray
     _moves: int
     _best_value: float
     _best_gap: float
     _window_gap: float
 
-    def __init__(self, problem: Concave) -> None:
-        self.problem = problem
-        self.size = problem.size
-        self.weights = np.zeros(problem.size)
-        self.evaluations = 0
-        self._forget_progress()
+    @abstractmethod
+    def _evaluate(self) -> None:
+        """Gradient, value, gap and its floor at the present weights."""
 
     @property
     def support(self) -> np.ndarray:  # type: ignore[override]
         return np.flatnonzero(self.weights)
-
-    @property
-    def scale(self) -> float:  # type: ignore[override]
-        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
-        return max(1.0, abs(self.value))
 
     def toward(self) -> int:
         return int(np.argmax(self.gradient))
@@ -260,42 +270,22 @@ class ConcaveState(State):
     def swap_slope(self, i: int, j: int) -> float:
         return float(self.gradient[i] - self.gradient[j])
 
-    def second_order_away(self, i: int) -> int:
-        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
-        if self.problem.hessian is None:
-            return self.away()
-        j = self.support
-        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
-        if not len(j):
-            return self.away()
-        i_s = np.full(len(j), i)
-        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
-        curvature = -(h_ii - 2 * h_ij + h_jj)
-        rise = self.gradient[i] - self.gradient[j]
-        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
-        return int(j[np.argmax(gains)])
-
-    def search(self, ray: Ray) -> Search:
-        """Root of the slope on the feasible interval; see ``_line_search``."""
-        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
-        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
-            return Search(ray, 0.0, 0.0, False)
-        return _line_search(self, ray, direction, longest)
-
     def move(self, move: Move | Correction) -> None:
+        self.weights = self.weights * move.scale
         if isinstance(move, Correction):
-            self.weights = self.weights * move.scale
             self.weights[move.variables] = move.weights
             self._evaluate()
-            self._watch()
-            return
-        self.weights = self.weights * move.scale
-        if move.add:
-            self.weights[move.i] += move.add
-        if move.sub:
-            self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
-        self._evaluate()
+        else:
+            if move.add:
+                self.weights[move.i] += move.add
+            if move.sub:
+                self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
+            self._follow(move)
         self._watch()
+
+    def _follow(self, move: Move) -> None:
+        """Value and gradient after a move: from scratch, since nothing more is known of g."""
+        self._evaluate()
 
     def _watch(self) -> None:
         """As the core does: see whether a window of moves still raised the value or lowered the gap."""
@@ -331,8 +321,50 @@ class ConcaveState(State):
         moves, exhausted, self._best_value, self._best_gap, self._window_gap = snapshot["watched"].tolist()
         self._moves, self.exhausted = int(moves), bool(exhausted)
 
+    def violators(self, count: int) -> np.ndarray:
+        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
+        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
+
+
+class ConcaveState(GradientState):
+    """The state of a user's own g."""
+
+    def __init__(self, problem: Concave | LogDeterminant) -> None:
+        self.problem: Any = problem
+        self.size = problem.size
+        self.weights = np.zeros(problem.size)
+        self.evaluations = 0
+        self._forget_progress()
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
+        return max(1.0, abs(self.value))
+
+    def second_order_away(self, i: int) -> int:
+        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
+        if self.problem.hessian is None:
+            return self.away()
+        j = self.support
+        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
+        if not len(j):
+            return self.away()
+        i_s = np.full(len(j), i)
+        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
+        curvature = -(h_ii - 2 * h_ij + h_jj)
+        rise = self.gradient[i] - self.gradient[j]
+        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
+        return int(j[np.argmax(gains)])
+
+    def search(self, ray: Ray) -> Search:
+        """Root of the slope on the feasible interval; see ``_line_search``."""
+        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
+        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return _line_search(self, ray, direction, longest)
+
     def face(self, variables: np.ndarray) -> State:
-        return _placed(ConcaveState(self.problem.restricted(variables)), self.weights[variables])
+        return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
 
     def diagonal_range(self) -> tuple[float, float]:
         if self.problem.hessian is None:
@@ -340,10 +372,6 @@ class ConcaveState(State):
         every = np.arange(self.size)
         diagonal = -self._hessian(every, every) / 2
         return float(diagonal.min()), float(diagonal.max())
-
-    def violators(self, count: int) -> np.ndarray:
-        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
-        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
 
     def slope(self, direction: np.ndarray, step: float) -> float:
         """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
@@ -356,8 +384,12 @@ class ConcaveState(State):
             return np.nan
 
     def value_at(self, direction: np.ndarray, step: float) -> float:
-        """g at a trial point."""
-        return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+        """g at a trial point; the same."""
+        try:
+            with np.errstate(all="ignore"):
+                return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+        except (np.linalg.LinAlgError, ArithmeticError):
+            return np.nan
 
     def _hessian(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         assert self.problem.hessian is not None
@@ -368,41 +400,51 @@ class ConcaveState(State):
 
     def _evaluate(self) -> None:
         self.evaluations += 1
-        gradient = np.array(self.problem.gradient(self.weights), dtype=np.float64)
+        gradient = _in_double(self.problem.gradient(self.weights), "gradient")
         if gradient.shape != (self.size,):
             raise ValueError(f"gradient(a) must have shape {(self.size,)}; got {gradient.shape}")
         if not np.isfinite(gradient).all():
             bad = int(np.flatnonzero(~np.isfinite(gradient))[0])
             raise ValueError(
                 f"gradient(a) is {gradient[bad]} at index {bad}: it must be finite at every feasible point reached"
+                f"{_DOMAIN}"
             )
-        value = float(self.problem.value(self.weights))
+        value = _in_double(self.problem.value(self.weights), "value")
+        if value.shape:
+            raise ValueError(f"value(a) must be a number; got shape {value.shape}")
         if not np.isfinite(value):
-            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached")
-        self.gradient, self.value = gradient, value
+            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached{_DOMAIN}")
+        self.gradient, self.value = gradient, float(value)
         self.gap = float(gradient.max() - self.weights @ gradient)
-        self.gap_floor = 8 * np.finfo(np.float64).eps * max(float(np.abs(gradient).max()), abs(value))
+        self.gap_floor = 8 * EPSILON * max(float(np.abs(gradient).max()), abs(self.value))
 
 
-def _placed(face: State, weights: np.ndarray) -> State:
-    """A state at these weights; before the start of a run there are none."""
-    if weights.any():
-        face.set_weights(np.arange(face.size), weights)
-    return face
+def _in_double(found: Any, name: str) -> np.ndarray:
+    """What a user's function gave, as an array of its own. A certificate of single precision would be none."""
+    array = np.array(found)
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        raise ValueError(
+            f"{name}(a) is of type {array.dtype}, and a certificate needs double precision: compute in float64 "
+            '(JAX: jax.config.update("jax_enable_x64", True) before anything else)'
+        )
+    return array.astype(np.float64, copy=False)
 
 
 def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
     """Maximize g(a + t d) over 0 <= t <= longest, knowing that the slope at 0 is positive.
 
     The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside of the domain of g
-    (slope not finite) counts as too far.
+    (slope not finite, or steeper than at 0 and yet lower: digits of a matrix that is all but singular) is too far.
     """
     first = float(state.gradient @ direction)
+    steepest = first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max()))
     slope = {0.0: first}
 
     def slope_at(t: float) -> float:
         if t not in slope:
-            slope[t] = state.slope(direction, t)
+            found = state.slope(direction, t)
+            lost = found > steepest and not state.value_at(direction, t) >= state.value
+            slope[t] = np.nan if lost else found
         return slope[t]
 
     low, high = 0.0, longest
@@ -442,6 +484,86 @@ def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, firs
         raise ValueError(
             f"the slope of g grows from {first:.6g} to {steepest:.6g} along a line search: g is not concave"
         )
+
+
+class LogDeterminantState(ConcaveState):
+    """The state of log det M(a): its line searches are closed forms, and a move is a change of M of rank one or two."""
+
+    moments: Moments
+    _unrefreshed: int  # moves since all was computed from scratch
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """n: the zero of g is that of the units of the points, and gap / n is a ratio of leverages."""
+        return float(self.problem.dimension)
+
+    def search(self, ray: Ray) -> Search:
+        match ray:
+            case Toward(i):
+                step, gain = self.moments.toward(i)
+            case Away(j):
+                step, gain = self.moments.away(j)
+            case Swap(i, j):
+                step, gain = self.moments.swap(i, j)
+        longest = ray.longest(self.weights)
+        if not step > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return Search(ray, float(min(step, longest)), float(gain), bool(step >= longest))
+
+    def second_order_away(self, i: int) -> int:
+        """By the gain itself."""
+        j = self.support
+        j = j[self.gradient[j] < self.gradient[i]]
+        return int(j[np.argmax(self.moments.swap(i, j)[1])]) if len(j) else self.away()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        held = self.moments
+        numbers = np.array([held.log_det, self._unrefreshed])
+        return {
+            **super().snapshot(),
+            "inverse": held.inverse.copy(),
+            "leverage": held.leverage.copy(),
+            "numbers": numbers,
+        }
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        super().restore(snapshot)
+        self.moments.inverse, self.moments.leverage = snapshot["inverse"].copy(), snapshot["leverage"].copy()
+        self.moments.log_det, unrefreshed = snapshot["numbers"].tolist()
+        self._unrefreshed = int(unrefreshed)
+        self._read()
+
+    def diagonal_range(self) -> tuple[float, float]:
+        raise ValueError(
+            "a log determinant is no enclosing ball, as solver='cvm' needs: use solver='fcfw', the same steps"
+        )
+
+    def _follow(self, move: Move) -> None:
+        self._unrefreshed += 1
+        if self._unrefreshed >= REFRESH or move.scale <= 0:
+            self._evaluate()
+        else:
+            changes = [(move.i, move.add), (move.j, -move.sub)]
+            self.moments.move(move.scale, [k for k, change in changes if change], [c for _, c in changes if c])
+            self._evaluate() if isnan(self.moments.log_det) else self._read()
+
+    def _evaluate(self) -> None:
+        self._unrefreshed = 0
+        try:
+            self.moments = Moments(self.problem.rows, self.weights)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"the points of positive weight do not span all {self.problem.dimension} dimensions: "
+                "start from weights of points that do"
+            ) from None
+        self._read()
+
+    def _read(self) -> None:
+        self.evaluations += 1
+        self.value, self.gradient = self.moments.log_det + self.problem.offset, self.moments.leverage
+        highest = float(self.gradient.max())
+        self.gap = highest - float(self.weights @ self.gradient)
+        self.gap_floor = 8 * EPSILON * highest
 
 
 class KernelState(State):
@@ -530,7 +652,7 @@ class KernelState(State):
 
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
-        return _placed(
+        return self._placed(
             KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
         )
 

@@ -34,6 +34,7 @@ class Stop(ABC):
 
     tol = 0.0  # the gap, relative and absolute, at which it ends by gap: compiled loops look at these
     eps = 0.0
+    seconds = float("inf")  # after which it ends: steps that take long look at this
 
     @abstractmethod
     def __call__(self, progress: Progress) -> str | None:
@@ -93,6 +94,7 @@ class Seconds(Stop):
     def __post_init__(self) -> None:
         if not self.limit > 0:
             raise ValueError(f"max_time={self.limit!r} must be a positive number of seconds, or None for no limit")
+        object.__setattr__(self, "seconds", self.limit)
 
     def __call__(self, progress: Progress) -> str | None:
         return "max_time" if progress.seconds >= self.limit else None
@@ -113,6 +115,7 @@ class Since(Stop):
 
     def __init__(self, begin: Progress, rule: Stop) -> None:
         self.begin, self.rule, self.tol, self.eps = begin, rule, rule.tol, rule.eps
+        self.seconds = begin.seconds + rule.seconds
 
     def __call__(self, progress: Progress) -> str | None:
         return self.rule(self._since(progress))
@@ -134,6 +137,7 @@ class AnyOf(Stop):
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", max(rule.tol for rule in self.rules))
         object.__setattr__(self, "eps", max(rule.eps for rule in self.rules))
+        object.__setattr__(self, "seconds", min(rule.seconds for rule in self.rules))
 
     def __call__(self, progress: Progress) -> str | None:
         reasons = [reason for rule in self.rules if (reason := rule(progress))]

@@ -1,11 +1,23 @@
 """scikit-learn estimators: with ``stopping``, the only room that imports scikit-learn."""
 
+from .diagnosis import ScalingWarning
 from .memory import Checkpoint
 from .observing import FitProgress
 from .one_class import OneClassSVM
 from .reduction import reduce_support
 from .selection import SVCCV
+from .separation import NotSeparableError
 from .svc import SVC
 from .svdd import SVDD
 
-__all__ = ["SVC", "SVCCV", "SVDD", "Checkpoint", "FitProgress", "OneClassSVM", "reduce_support"]
+__all__ = [
+    "SVC",
+    "SVCCV",
+    "SVDD",
+    "Checkpoint",
+    "FitProgress",
+    "NotSeparableError",
+    "OneClassSVM",
+    "ScalingWarning",
+    "reduce_support",
+]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +17,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..gram import Gram
 from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from ..problems import Quadratic
 from ..solve import Callback, Result, Run, warn_not_converged
 from ..solvers import make_solver
 from ..state import Sampling, open_state
 from ..stopping import Progress, make_stop
 from ..trace import RECORD
+from .diagnosis import total_weight, warn_of_scaling
 from .interrupts import Interrupts
 from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint
 from .observing import Observers
 from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
+from .tasks import CallbackSupportMixin, Tasks, with_callbacks
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
@@ -31,7 +36,7 @@ MOST_THREADS = 1024  # results do not depend on it, and a system that cannot sta
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit solves one or several problems over one Gram.
 
     A subclass gives ``_fit``, which validates, makes the ``Subproblem``s, calls ``_solve`` and reads its model from the
@@ -39,6 +44,7 @@ class KernelMachine(BaseEstimator):
     """
 
     _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
+    _hard_margin = False  # whether C may be inf
 
     def __init__(
         self,
@@ -96,17 +102,27 @@ class KernelMachine(BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         raise NotImplementedError  # of a subclass
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def _fit_or_forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """``_fit``, which leaves an unfitted estimator behind an error or an interrupt."""
+        self._tasks = Tasks(self, X, y, sample_weight) if hasattr(self, "_skl_callbacks") else None
         try:
-            return self._fit(X, y, sample_weight)
+            if self._tasks:
+                forget_fit(self)  # copies that callbacks see have nothing of the last fit
+            self._fit(X, y, sample_weight)
+            if self._tasks:
+                self._tasks.end()
+            return self
         except BaseException:
             forget_fit(self)
             raise
+        finally:
+            del self._tasks
 
     def _check_parameters(self) -> None:
-        if "C" in self.get_params(deep=False) and not 0 < self.C < float("inf"):
-            raise ValueError(f"C={self.C!r} must be a positive finite number")
+        has_C = "C" in self.get_params(deep=False)
+        if has_C and not (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C))):
+            raise ValueError(f"C={self.C!r} must be a positive finite number{', or inf' if self._hard_margin else ''}")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
         Interrupts(self.on_interrupt)
@@ -136,12 +152,14 @@ class KernelMachine(BaseEstimator):
 
     def _solve(self, gram: Gram, subproblems: Sequence[Subproblem]) -> list[Result]:
         """Run each problem to its certified end."""
+        problems = (sub.on(gram) for sub in subproblems)
+        warn_of_scaling(gram, lambda: total_weight(problems), getattr(self, "feature_names_in_", None))
         random = check_random_state(self.random_state)
         rows = {sub.labels: sub.rows for sub in subproblems}
         # a kept cache serves all problems
         workers = 1 if self.warm_start else workers_for(gram, list(rows.values()), self._threads())
         interrupts = Interrupts(self.on_interrupt)
-        observers = Observers(self.callbacks, self.verbose, len(subproblems))
+        observers = Observers(self.callbacks, self.verbose, len(subproblems), self._tasks)
         time_left = SharedTime(self.max_time, rows, workers, self._clock)
         seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
         stop = make_stop(self.tol, self.eps, self.max_iter, None)
@@ -149,19 +167,26 @@ class KernelMachine(BaseEstimator):
 
         def solve(gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
             rng = np.random.default_rng(seeds[sub.labels])
-            state = open_state(sub.on(gram), sampling=self.sampling, seed=int(rng.integers(2**63)))
+            problem = sub.on(gram)
+            state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
             rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
-            watched = observers.watch(sub, rules.target) if observers.wanted else None
-            run = self._begun(Run(state, make_solver(self.solver), rules, None, self._clock), sub, file, rng)
+            rules = rules | sub.stop(problem) if sub.stop else rules
+            run = Run(state, make_solver(self.solver), rules, clock=self._clock)
+            model = partial(self._attributes_of, sub, problem, run)
+            observers.began(sub, problem)
+            self._begin(run, sub, file, rng)
+            watched = observers.watch(sub, run, model) if observers.wanted else None
             run.remembers = self.warm_start or file is not None
             run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
             result = run.finish(exact_below=SMALL)
             ended[sub.labels] = run
             if file:
                 file.ended(sub, run)
-            observers.finished(sub, result)
+            observers.finished(sub, result, model)
             return result
 
+        if self._tasks:
+            self._tasks.begin(subproblems)
         with interrupts, observers:
             try:
                 results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
@@ -171,11 +196,24 @@ class KernelMachine(BaseEstimator):
         self._keep(gram, ended)
         return results
 
+    def _attributes_of(self, sub: Subproblem, problem: Quadratic, run: Run) -> dict[str, Any] | None:
+        """What makes a copy of this estimator the model of one problem, with the weights that its run has now."""
+        if sub.fitted is None:
+            return None
+        model = copy.copy(self)
+        sub.fitted(model, problem, run.state)
+        return model.__dict__
+
     def _threads(self) -> int | None:
         return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
 
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
-        """Kernel values in single precision where they resolve the gap; certificates are in double in any case."""
+        """Kernel values in single precision where they resolve the gap; certificates are in double in any case.
+
+        Without a ridge their rounding would decide whether classes are separable.
+        """
+        if self._hard_margin and np.isinf(self.C):
+            return np.float64
         single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
         if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
             return X.dtype
@@ -200,7 +238,7 @@ class KernelMachine(BaseEstimator):
         self.n_evaluations_ = sum(r.evaluations for r in results)
         for sub, result in zip(subproblems, results, strict=True):
             if not result.converged:
-                warn_not_converged(result, f"{type(self).__name__}, {sub.name},", stacklevel=6)
+                warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
                 break
 
     # ---- going on ---------------------------------------------------------------------------------------------
@@ -217,8 +255,8 @@ class KernelMachine(BaseEstimator):
         settings = kernel, np.dtype(self._value_type(kernel, X)), self.cache_size, self.n_jobs
         return (*settings, fingerprint(*(rows.astype(np.int32) for rows in groups)), fingerprint(X))
 
-    def _begun(self, run: Run, sub: Subproblem, file: CheckpointFile | None, rng: np.random.Generator) -> Run:
-        """A run that goes on from the last fit or a checkpoint as far as they are of this problem, or starts."""
+    def _begin(self, run: Run, sub: Subproblem, file: CheckpointFile | None, rng: np.random.Generator) -> None:
+        """Let a run go on from the last fit or a checkpoint as far as they are of this problem, or start."""
         kept: Kept | None = getattr(self, "_kept", None) if self.warm_start else None
         problem = run.state.problem  # type: ignore[attr-defined]
         exact = kept.exactly(sub, problem, self._solver_settings()) if kept else None
@@ -227,7 +265,6 @@ class KernelMachine(BaseEstimator):
             run.go_on(memory)
         elif not (file and file.go_on(sub, run)):
             run.begin(kept.weights(sub, problem) if kept else None, self.start_size, rng)
-        return run
 
     def _solver_settings(self) -> Any:
         return self.solver, self.sampling
@@ -256,6 +293,7 @@ class KernelMachine(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_kept", None)  # the kernel cache does not travel
+        state.pop("_tasks", None)  # nor do the rows of a fit
         return state
 
 

@@ -11,7 +11,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..gram import Gram
 from ..problems import Ball, OneClass
-from ..state import Sampling
+from ..solve import Result
+from ..state import Sampling, State
 from .machine import KernelMachine
 from .prediction import kernel_sums
 from .subproblems import Subproblem
@@ -98,21 +99,36 @@ class Detector(OutlierMixin, KernelMachine):
         if not len(rows):
             raise ValueError("sample_weight is zero for every row: at least one must be positive")
         gram = self._open_gram(self._make_kernel(X, weights), X, [rows])
-        length = self._mean_length(gram, weights)
-        only = self._subproblem(rows, weights, length)
+        only = self._subproblem(gram, rows, weights)
         results = self._solve(gram, [only])
-        level = self._set_model(gram, only.on(gram).model(results[0].weights, results[0].value, results[0].gap))
-        if self.contamination != "auto":
-            level = weighted_quantile(self._scores(X)[rows], weights[rows], float(self.contamination))
-        self._set_offset(float(level - ROUNDING * np.finfo(X.dtype).eps * length))
+        self._read(only.on(gram), results[0], weights)
         self._set_certificate([only], results)
         return self
 
-    def _subproblem(self, rows: np.ndarray, weights: np.ndarray, length: float) -> Subproblem:
-        total = float(self.slack * length * weights.sum())
+    def _subproblem(self, gram: Gram, rows: np.ndarray, weights: np.ndarray) -> Subproblem:
+        total = float(self.slack * self._mean_length(gram, weights) * weights.sum())
         self.C_ = C = 1.0 / total if total > 0 else float("inf")
         counted = weights if (weights != 1).any() else None
-        return Subproblem((), len(rows), lambda gram: self._problem.of(gram, C, counted))
+        return Subproblem(
+            labels=(),
+            rows=len(rows),
+            on=lambda gram: self._problem.of(gram, C, counted),
+            fitted=lambda model, problem, state: model._read(problem, state, weights),
+        )
+
+    def _read(self, problem: OneClass | Ball, found: Result | State, weights: np.ndarray) -> None:
+        """The model of a run that has ended, or of one that a callback looks at."""
+        gram = problem.gram
+        model = problem.model(found.weights, found.value, found.gap)
+        self._set_vectors(gram.X, gram.kernel, model.rows)
+        self.n_support_ = np.array([len(model.rows)], dtype=np.int32)
+        self.dual_coef_ = model.coef[None, :]
+        level = self._level(gram, model)
+        if self.contamination != "auto":
+            rows = gram.groups[0]
+            level = weighted_quantile(self._scores(gram.X)[rows], weights[rows], float(self.contamination))
+        rounding = ROUNDING * np.finfo(gram.X.dtype).eps * self._mean_length(gram, weights)
+        self._set_offset(float(level - rounding))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -130,13 +146,6 @@ class Detector(OutlierMixin, KernelMachine):
                 f"the mean of k(x, x) is {mean:.3g}: the kernel is not positive semidefinite on these rows"
             )
         return mean or 1.0
-
-    def _set_model(self, gram: Gram, model: Any) -> float:
-        """Keep what scores are made of, and give the level of the boundary."""
-        self._set_vectors(gram.X, gram.kernel, model.rows)
-        self.n_support_ = np.array([len(model.rows)], dtype=np.int32)
-        self.dual_coef_ = model.coef[None, :]
-        return self._level(gram, model)
 
     def _level(self, gram: Gram, model: Any) -> float:
         """The score of the boundary, by the solution itself."""

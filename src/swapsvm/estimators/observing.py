@@ -12,13 +12,16 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, Self
 
-from ..solve import Result
+from ..problems import Quadratic
+from ..solve import Result, Run
 from ..stopping import Progress
 from .subproblems import Subproblem
+from .tasks import Attributes, Tasks
 
 logger = logging.getLogger("swapsvm")
 
 SECONDS_PER_LINE = 2.0  # where no bar can be redrawn
+RESOLVED = 1e-15  # of the value: no gap is smaller in double, whatever the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,13 @@ class FitProgress(Progress):
     @property
     def part(self) -> float:
         """A guess of how much of the pair is done: gaps fall by factors, so it counts those."""
-        first = max(self.scale, self.gap, 1e-300)
-        if self.gap <= self.target or self.target <= 0:
-            return 1.0 if self.target > 0 else 0.0
-        return min(1.0, math.log(first / self.gap) / math.log(first / self.target)) if first > self.target else 1.0
+        factors = math.log(max(self.relative_gap, 1e-300)) / math.log(self.relative_gap_at(1.0))
+        return min(max(factors, 0.0), 1.0)
+
+    def relative_gap_at(self, part: float) -> float:
+        """The relative gap at which so much of the pair is done."""
+        target = self.target / self.scale if self.scale > 0 else 0.0
+        return float(min(max(target, RESOLVED), 0.999) ** part)
 
 
 Callback = Callable[[FitProgress], Any]
@@ -62,19 +68,21 @@ class Display(Protocol):
 class Observers:
     """Calls everybody, one at a time, and is the stop rule of a callback that returned False."""
 
-    def __init__(self, callbacks: Callback | Iterable[Callback] | None, verbose: int, pairs: int) -> None:
+    def __init__(
+        self, callbacks: Callback | Iterable[Callback] | None, verbose: int, pairs: int, tasks: Tasks | None = None
+    ) -> None:
         listed = [] if callbacks is None else [callbacks] if callable(callbacks) else list(callbacks)
         for callback in listed:
             if not callable(callback):
                 raise ValueError(f"callbacks={callback!r} is not callable: give functions of the progress")
-        self._callbacks, self._verbose, self._pairs = listed, verbose, pairs
+        self._callbacks, self._verbose, self._pairs, self._tasks = listed, verbose, pairs, tasks
         self._done, self._stopped, self._lock, self._open = 0, False, threading.Lock(), ExitStack()
         self._display: Display | None = None
 
     @property
     def wanted(self) -> bool:
         """Whether anybody watches."""
-        return bool(self._callbacks or self._verbose)
+        return bool(self._callbacks or self._verbose or self._tasks)
 
     def __enter__(self) -> Self:
         if self._verbose:
@@ -84,7 +92,7 @@ class Observers:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def watch(self, sub: Subproblem, target: Callable[[Progress], float]) -> Callable[[Progress], bool]:
+    def watch(self, sub: Subproblem, run: Run, model: Attributes) -> Callable[[Progress], bool]:
         """The callback of one problem's run."""
 
         def seen(progress: Progress) -> bool:
@@ -94,20 +102,31 @@ class Observers:
                     pair=sub.labels,
                     pairs=self._pairs,
                     pairs_done=self._done,
-                    target=target(progress),
+                    target=run.stop.target(progress),
                 )
                 answers = [callback(told) for callback in self._callbacks]
                 self._stopped = self._stopped or any(answer is False for answer in answers)
                 if self._display:
                     self._display(told)
-                return not self._stopped
+                go_on = not self._tasks or self._tasks.look(sub, told, model)
+                if self._tasks:
+                    run.pause = self._tasks.next_gap(sub, told)
+                return go_on and not self._stopped
 
         return seen
 
-    def finished(self, sub: Subproblem, result: Result) -> None:
+    def began(self, sub: Subproblem, problem: Quadratic) -> None:
+        """One problem begins."""
+        if self._tasks:
+            with self._lock:
+                self._tasks.begin_problem(sub, problem)
+
+    def finished(self, sub: Subproblem, result: Result, model: Attributes) -> None:
         """One problem is done."""
         with self._lock:
             self._done += 1
+            if self._tasks and not self._tasks.end_problem(sub, model):
+                self._stopped = True
         logger.info(
             "%s: %s after %d iterations, relative gap %.2g, %d kernel values",
             sub.name,

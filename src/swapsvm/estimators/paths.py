@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -24,6 +25,7 @@ from ..solvers import make_solver
 from ..state import KernelState, State
 from ..stopping import Gap, Seconds, Stop
 from .subproblems import Cancelled, Pair, side_by_side
+from .tasks import SearchTasks
 
 WHOLE = 0.5  # of the budget may go to a matrix of all kernel values of a pair, in double: certificates read it too
 START = 20  # random rows on which the first fit of a path begins
@@ -132,17 +134,20 @@ class Paths:
     threads: int
     seed: int
 
-    def follow(self) -> dict[tuple[int, int], dict[Pair, list[Point]]]:
+    def follow(self, watched: SearchTasks | None = None) -> dict[tuple[int, int], dict[Pair, list[Point]]]:
         """The points along C of every pair of classes, for each kernel and fold."""
         tasks, clocks = self._tasks(), self._clocks()
         workers = self.workers(len(tasks))
         inside = max(self.threads // workers, 1)
+        if watched:
+            watched.begin(len(tasks))
 
-        def do(task: Task, cancelled: Cancelled) -> list[list[Point]]:
-            return list(self._paths(task, clocks, inside, cancelled))
+        def do(number: int, cancelled: Cancelled) -> list[list[Point]]:
+            with watched.path(number) if watched else nullcontext():
+                return list(self._paths(tasks[number], clocks, inside, cancelled))
 
         paths: dict[tuple[int, int], dict[Pair, list[Point]]] = {}
-        for task, found in zip(tasks, side_by_side(tasks, workers, do), strict=True):
+        for task, found in zip(tasks, side_by_side(range(len(tasks)), workers, do), strict=True):
             for fold, points in zip(task.folds, found, strict=True):
                 paths.setdefault((task.kernel, fold), {})[task.pair] = points
         return paths

@@ -110,6 +110,8 @@ def _check_request(model: Any, max_vectors: Any, max_accuracy_loss: Any, validat
         )
     if not hasattr(model, "dual_coef_"):
         raise NotFittedError("this SVC is not fitted: call fit before reduce_support")
+    if np.isinf(model.C):
+        raise ValueError("a hard margin (C=inf) is lost with any vector: fit with a finite C to reduce a model")
     if (max_vectors is None) == (max_accuracy_loss is None):
         raise ValueError(
             f"give one of max_vectors={max_vectors!r} and max_accuracy_loss={max_accuracy_loss!r}, and not both"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import product
 from typing import Any, Self
 
@@ -21,12 +21,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import _core
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
+from ..solve import warn_user
 from ..stopping import ConvergenceWarning, Gap
 from .machine import forget_fit
 from .paths import Fold, Paths, Point
 from .scores import RULES, Fit, draw_scores, results_of
 from .subproblems import Cancelled, Pair, side_by_side
 from .svc import SVC
+from .tasks import CallbackSupportMixin, SearchTasks, with_callbacks
 
 SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "class_weight", "decision_function_shape", "cache_size")
 FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
@@ -35,7 +37,7 @@ STEP_OF_GAMMA = 4.0
 Place = tuple[int, int]  # of a candidate: its kernel, its C
 
 
-class SVCCV(ClassifierMixin, BaseEstimator):
+class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """``SVC`` with C and gamma chosen by cross-validation.
 
     The scores are those of ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv)`` within the tolerance of the
@@ -136,6 +138,7 @@ class SVCCV(ClassifierMixin, BaseEstimator):
 
     # ---- fit ------------------------------------------------------------------------------------------------
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score every C and gamma on every fold, choose, and train on all rows.
 
@@ -151,13 +154,17 @@ class SVCCV(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        tasks = SearchTasks(self, X, y, sample_weight) if hasattr(self, "_skl_callbacks") else None
         try:
-            return self._fit(X, y, sample_weight, groups)
+            self._fit(X, y, sample_weight, groups, tasks)
+            if tasks:
+                tasks.end()
+            return self
         except BaseException:
             forget_fit(self)
             raise
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, tasks: SearchTasks | None) -> None:
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
@@ -169,12 +176,15 @@ class SVCCV(ClassifierMixin, BaseEstimator):
         gammas, kernels = self._kernels(X, labels, weights)
         paths = self._paths(X, labels, folds, kernels)
         scored = None if sample_weight is None or callable(self.scoring) else weights
-        self._set_results(self._fits(paths, y, scored), paths, gammas)
+        self._set_results(self._fits(paths, y, scored, tasks), paths, gammas)
+        if tasks:
+            tasks.scored()
         if self.refit:
             began = time.perf_counter()
-            self.best_estimator_ = self._model(**self.best_params_, n_jobs=self.n_jobs).fit(X, y, sample_weight)
+            model = self._model(**self.best_params_, n_jobs=self.n_jobs)
+            with tasks.refit(model) if tasks else nullcontext():
+                self.best_estimator_ = model.fit(X, y, sample_weight)
             self.refit_time_ = time.perf_counter() - began
-        return self
 
     def _check_parameters(self) -> None:
         if self.rule not in RULES:
@@ -185,6 +195,8 @@ class SVCCV(ClassifierMixin, BaseEstimator):
             if not count and (np.ndim(values) != 1 or len(values) == 0):
                 raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
         for C in self._grid():
+            if np.isinf(C):
+                raise ValueError(f"Cs={self.Cs!r}: a hard margin (C=inf) may fail on any fold; use finite values")
             self._model(C=C, n_jobs=self.n_jobs)._check_parameters()
 
     def _model(self, **parameters: Any) -> SVC:
@@ -246,9 +258,11 @@ class SVCCV(ClassifierMixin, BaseEstimator):
             seed=check_random_state(self.random_state).randint(2**31),
         )
 
-    def _fits(self, paths: Paths, y: np.ndarray, weights: np.ndarray | None) -> dict[Place, list[Fit]]:
+    def _fits(
+        self, paths: Paths, y: np.ndarray, weights: np.ndarray | None, watched: SearchTasks | None
+    ) -> dict[Place, list[Fit]]:
         """For each kernel and C the fits of all folds."""
-        found = paths.follow()
+        found = paths.follow(watched)
         places = list(product(range(len(paths.kernels)), range(len(paths.Cs))))
         tasks = [(place, fold) for place in places for fold in range(len(paths.folds))]
 
@@ -298,12 +312,11 @@ class SVCCV(ClassifierMixin, BaseEstimator):
         short = [fit for place in set(places) for fit in fits[place] if fit.stop_reason != "gap"]
         if short:
             worst = max(short, key=lambda fit: fit.relative_gap)
-            warnings.warn(
+            warn_user(
                 f"SVCCV: {len(short)} of {sum(map(len, fits.values()))} fits did not reach the gap; the worst stopped "
                 f"by {worst.stop_reason!r} at a relative gap of {worst.relative_gap:.2g}. They are scored as they are; "
                 "see cv_results_['max_relative_gap'].",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     # ---- the chosen model ---------------------------------------------------------------------------------------

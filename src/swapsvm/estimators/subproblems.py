@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from .. import _core
 from ..gram import Gram
 from ..kernels import Function
+from ..state import State
 from ..stopping import Progress, Seconds, Stop
 
 Pair = tuple[int, int]
@@ -33,6 +34,8 @@ class Subproblem:
     labels: tuple[Any, ...]
     rows: int
     on: Callable[[Gram], Any]  # the Quadratic, on a Gram of the data
+    fitted: Callable[[Any, Any, State], None] | None = None  # makes an estimator the Quadratic's model at a state
+    stop: Callable[[Any], Stop] | None = None  # a further rule that ends its run, of that Quadratic
 
     @property
     def name(self) -> str:

@@ -14,9 +14,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..kernels import Kernel
 from ..problems import L2SVC, Expansion
-from ..state import Sampling
+from ..state import Sampling, State
 from .machine import KernelMachine
 from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
+from .separation import Inseparable, check_separable
 from .subproblems import Pair, Subproblem
 
 
@@ -33,6 +34,8 @@ class SVC(ClassifierMixin, KernelMachine):
     ----------
     C : float, default=1.0
         Weight of the loss. ``LinearSVC(loss="squared_hinge", C=C/2)`` solves the same problem for a linear kernel.
+        ``inf`` is the hard margin: no row may be on the wrong side of it, and classes that no hyperplane separates are
+        refused with a proof (``NotSeparableError``). Weights of rows then have no effect, unless they are 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable, default="rbf"
         A callable gets two blocks of rows and returns the block of kernel values.
     degree : int, default=3
@@ -84,6 +87,7 @@ class SVC(ClassifierMixin, KernelMachine):
     callbacks : callable or list of callables, default=None
         Called about twenty times a second with a ``FitProgress``; one that returns False ends the fit with the model so
         far (``stop_reason_`` is ``"callback"``). Pairs of classes that are fitted side by side call in turn.
+        scikit-learn's own callbacks are set by ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar on stderr, or lines where there is no terminal or no rich (``swapsvm[demo]``).
 
@@ -170,6 +174,8 @@ class SVC(ClassifierMixin, KernelMachine):
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
 
+    _hard_margin = True
+
     # ---- fit ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -205,6 +211,9 @@ class SVC(ClassifierMixin, KernelMachine):
         subproblems = self._subproblems(pairs, groups, classes, weights)
         gram = self._open_gram(kernel, X, groups)
         results = self._solve(gram, subproblems)
+        if np.isinf(self.C):
+            for sub, result in zip(subproblems, results, strict=True):
+                check_separable(sub, sub.on(gram), result)
         expansions = [sub.on(gram).model(r.weights, r.value) for sub, r in zip(subproblems, results, strict=True)]
         self._set_model(X, kernel, groups, dict(zip(pairs, expansions, strict=True)))
         self.classes_, self.class_weight_ = classes, class_weight
@@ -242,15 +251,29 @@ class SVC(ClassifierMixin, KernelMachine):
                 labels=tuple(classes[list(pair)].tolist()),
                 rows=sum(len(groups[c]) for c in pair),
                 on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
+                fitted=lambda model, problem, state: model._set_pair(
+                    [groups[c] for c in pair], classes[list(pair)], problem, state
+                ),
+                stop=Inseparable.of if np.isinf(self.C) else None,
             )
 
         return [of(pair) for pair in pairs]
+
+    def _set_pair(self, groups: list[np.ndarray], classes: np.ndarray, problem: L2SVC, state: State) -> None:
+        """The model of one pair of classes, of which ``classes_[1]`` is positive."""
+        expansion = problem.model(state.weights, state.value)
+        sign = 1.0 if problem.rows[0] in groups[1] else -1.0
+        turned = Expansion(expansion.rows, sign * expansion.coef, sign * expansion.intercept)
+        self._set_model(problem.gram.X, problem.gram.kernel, groups, {(0, 1): turned})
+        self.classes_, self._present = classes, [0, 1]
 
     def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
         used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
         by_class = [np.intersect1d(rows, used) for rows in groups]
         self._set_vectors(X, kernel, np.concatenate(by_class))
+        if np.isinf(self.C):  # decisions in single precision could put a row on the wrong side of a small margin
+            self.support_vectors_ = self.support_vectors_.astype(np.float64)
         self.n_support_ = np.array([len(rows) for rows in by_class], dtype=np.int32)
         place = np.full(X.shape[0], -1)
         place[self.support_] = np.arange(len(self.support_))

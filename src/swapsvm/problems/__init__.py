@@ -3,7 +3,8 @@
 from .ball import Ball, Sphere
 from .concave import Concave
 from .l2_svc import L2SVC, Expansion
+from .log_determinant import LogDeterminant
 from .one_class import OneClass
 from .quadratic import Quadratic
 
-__all__ = ["L2SVC", "Ball", "Concave", "Expansion", "OneClass", "Quadratic", "Sphere"]
+__all__ = ["L2SVC", "Ball", "Concave", "Expansion", "LogDeterminant", "OneClass", "Quadratic", "Sphere"]

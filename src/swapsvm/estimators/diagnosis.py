@@ -1,0 +1,159 @@
+"""Data and kernels that cannot give a good model, told from a few rows before the fit.
+
+Only of kernels of a distance r, k = exp(-gamma r) with r the sum over the columns of |x_j - z_j|^power. A false alarm
+is worse than silence: every threshold is where there is no doubt left, and few rows say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..gram import Gram
+from ..kernels import Laplacian, Rbf
+from ..problems import Quadratic
+from ..solve import warn_user
+
+FEWEST_ROWS = 50
+PAIRS = 128  # of rows whose distances are looked at
+MOST_OF_A_DISTANCE = 0.9
+SWAMPED = 100.0  # times as far apart as values of the median other column; standardized and rare 0/1 columns: up to 16
+ROWS_FOR_SUMS, VALUES_AT_A_TIME = 16, 1 << 20
+SLIGHT = 0.01  # what a kernel matrix may differ from the identity, or from a constant one, in units of a margin
+POWERS = {Rbf: 2, Laplacian: 1}
+
+
+class ScalingWarning(UserWarning):
+    """The columns of X, or gamma, are scaled such that no good model can be expected.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.datasets import load_wine
+    >>> from swapsvm import SVC, ScalingWarning
+    >>> X, y = load_wine(return_X_y=True)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ScalingWarning)
+    ...     model = SVC().fit(X, y)
+    >>> print(str(caught[0].message).partition(": numbers")[0])
+    About 94% of the squared distances between rows come from 1 of 13 columns (X[:, 12])
+    """
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distances of some pairs of rows, and what each column has to do with them."""
+
+    distances: np.ndarray
+    shares: np.ndarray  # of each column in a distance, on average over the pairs
+    spreads: np.ndarray  # root mean square of the differences in each column
+
+    @classmethod
+    def of(cls, X: Any, rows: np.ndarray, power: int) -> Sample:
+        """Rows at equal steps through the data, each against one that is far from it there."""
+        picked = rows[np.linspace(0, len(rows) - 1, min(len(rows), PAIRS)).astype(np.intp)]
+        apart = sp.csr_array(X[picked] - X[np.roll(picked, len(picked) // 3)], dtype=np.float64)
+        pair = np.repeat(np.arange(len(picked)), np.diff(apart.indptr))
+        parts = np.abs(apart.data) ** power
+        distances = np.bincount(pair, parts, len(picked))
+        ratios = np.divide(parts, distances[pair], out=np.zeros_like(parts), where=distances[pair] > 0)
+        shares = np.bincount(apart.indices, ratios, X.shape[1]) / max(int(np.count_nonzero(distances)), 1)
+        squares = np.bincount(apart.indices, apart.data**2, X.shape[1]) / len(picked)
+        return cls(distances, shares, np.sqrt(squares))
+
+
+def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:
+    """Say what is wrong with columns or gamma, if it is beyond doubt.
+
+    ``total_weight`` is the sum over the rows of C times their weight.
+    """
+    rows = np.concatenate(gram.groups)
+    power = POWERS.get(type(gram.kernel))
+    if power is None or len(rows) < FEWEST_ROWS:
+        return
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        sample = Sample.of(gram.X, rows, power)
+        if not np.isfinite(sample.distances).all():
+            return  # numbers out of range are an error of the fit
+        found = [about_columns(sample, gram, names), about_gamma(sample, gram, rows, total_weight)]
+    if any(found):
+        warn_user(" ".join(filter(None, found)), ScalingWarning)
+
+
+def total_weight(problems: Iterable[Quadratic]) -> float:
+    """The largest sum over the variables of a problem of 1 / ridge: C times their weights."""
+    ridges = (np.broadcast_to(problem.ridge, problem.size) for problem in problems)
+    return max(float((1.0 / ridge[ridge > 0]).sum()) if (ridge > 0).any() else math.inf for ridge in ridges)
+
+
+def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:
+    """Few columns that make up all distances although others vary: those would count if they were scaled."""
+    order = np.argsort(-sample.shares, kind="stable")
+    varying = np.count_nonzero(sample.spreads)
+    count = int(np.searchsorted(np.cumsum(sample.shares[order]), MOST_OF_A_DISTANCE)) + 1
+    if count > varying // 2 or _by_size(sample.spreads):
+        return None
+    large, others = sample.spreads[order[:count]], sample.spreads[order[count:varying]]
+    if large.min() < SWAMPED * np.median(others):
+        return None
+    columns = f"{count} of {len(order)} columns ({_listed(order[:count], names)})"
+    share = int(100 * sample.shares[order[:count]].sum())
+    kind = "squared distances" if isinstance(gram.kernel, Rbf) else "distances"
+    scaler = "MaxAbsScaler" if sp.issparse(gram.X) else "StandardScaler"
+    return (
+        f"About {share}% of the {kind} between rows come from {columns}: numbers there are far larger than in the"
+        f" others, which hardly count. Scale the columns first, for instance with make_pipeline({scaler}(), ...)."
+    )
+
+
+def _listed(columns: np.ndarray, names: Sequence[str] | None) -> str:
+    """The first of them, by name or as NumPy would take them."""
+    marks = [str(j) if names is None else repr(str(names[j])) for j in columns[:3]]
+    shown = ", ".join(marks if len(columns) <= 3 else [*marks, "..."])
+    if names is not None:
+        return shown
+    return f"X[:, {shown}]" if len(columns) == 1 else f"X[:, [{shown}]]"
+
+
+def _by_size(spreads: np.ndarray) -> bool:
+    """Whether columns stand in the order of their spreads, as components do: those are small for a reason."""
+    return len(spreads) >= 5 and bool(np.mean(np.diff(spreads) <= 0) > 0.9)
+
+
+def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Callable[[], float]) -> str | None:
+    """A kernel matrix that is the identity, or a constant one."""
+    apart = sample.distances[sample.distances > 0]
+    if not len(apart):
+        return None
+    gamma = gram.kernel.gamma  # type: ignore[attr-defined]
+    usual = f"A usual start is 1 / (median distance), here about {1 / np.median(apart):.1g}."
+    if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and is_identity(gram, rows):
+        return (
+            f"gamma={gamma:.3g} is so large that each row is like itself only: the kernel matrix is the identity within"
+            f" {SLIGHT:.0%}, and the model knows its rows by heart and nothing else. {usual}"
+        )
+    # The part of K that is not constant has a trace of n times this mean: its largest eigenvalue is no larger.
+    varying = float(np.mean(-np.expm1(-gamma * apart)))
+    if varying < SLIGHT and varying * total_weight() < SLIGHT:
+        return (
+            f"gamma={gamma:.3g} is so small that all rows are alike: with this C the model can tell none from another."
+            f" {usual}"
+        )
+    return None
+
+
+def is_identity(gram: Gram, rows: np.ndarray) -> bool:
+    """Whether the kernel values of a row with all others sum up to next to nothing, for nine rows of ten.
+
+    Eigenvalues are then within that of 1 (Gershgorin).
+    """
+    picked = rows[np.linspace(0, len(rows) - 1, ROWS_FOR_SUMS).astype(np.intp)]
+    step = VALUES_AT_A_TIME // ROWS_FOR_SUMS
+    parts = [rows[first : first + step] for first in range(0, len(rows), step)]
+    sums = sum(gram.block(picked, part).sum(axis=1, dtype=np.float64) for part in parts)
+    return bool(np.mean(sums - 1.0 < SLIGHT) > 0.9)

@@ -1,0 +1,23 @@
+"""Problems of computational geometry on the simplex, each solved between two certified bounds.
+
+Points are rows. A result is frozen and says which points carry it (``coreset``) and how far from the optimum it can be
+at most (``gap``).
+"""
+
+from ._base import Certified
+from .ball import Ball, min_enclosing_ball
+from .distance import PolytopeDistance, polytope_distance
+from .ellipsoid import Ellipsoid, min_enclosing_ellipsoid
+from .norm_point import NormPoint, min_norm_point
+
+__all__ = [
+    "Ball",
+    "Certified",
+    "Ellipsoid",
+    "NormPoint",
+    "PolytopeDistance",
+    "min_enclosing_ball",
+    "min_enclosing_ellipsoid",
+    "min_norm_point",
+    "polytope_distance",
+]
