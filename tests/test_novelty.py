@@ -322,6 +322,21 @@ def test_a_checkpoint_goes_on(Detector, tmp_path):
     np.testing.assert_array_equal(rest.dual_coef_, whole.dual_coef_)
 
 
+@both
+def test_callbacks_see_models_of_the_fit(Detector):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 or later")
+    from .test_tasks import Recorder
+
+    X, seen = blobs(500, outliers=50), Recorder()
+    plain = Detector(solver="swap2", contamination=0.1).fit(X)
+    watched = Detector(solver="swap2", contamination=0.1).set_callbacks(seen).fit(X)
+    models = [told[3] for told in seen.models("round")]
+    assert len(models) > 3
+    assert all((model.predict(X) == -1).sum() == 50 for model in models)
+    np.testing.assert_allclose(models[-1].score_samples(X), plain.score_samples(X), atol=1e-2)
+    np.testing.assert_array_equal(plain.dual_coef_, watched.dual_coef_)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
