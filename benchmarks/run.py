@@ -84,7 +84,7 @@ def in_own_process(task: Task, directory: Path) -> dict[str, Any]:
 
 
 def status_of(code: int) -> str:
-    return "ok" if code == 0 else "timeout" if code == -signal.SIGALRM else "crashed"
+    return "ok" if code == 0 else "timeout" if code in (-signal.SIGALRM, -signal.SIGPROF) else "crashed"
 
 
 def last_line(text: str) -> str:

@@ -357,6 +357,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def_prop_ro("value", &S::value)
       .def_prop_ro("gap", &S::gap)
       .def_prop_ro("gap_floor", &S::gap_floor)
+      .def_prop_ro("scale", &S::scale)
       .def_prop_ro("exhausted", &S::exhausted)
       .def_prop_ro("quadratic", &S::quadratic)
       .def_prop_ro("radius", &S::radius)

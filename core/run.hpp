@@ -21,7 +21,7 @@ struct Record {  // one row of the trace; bindings.cpp hands it to NumPy as it i
 
 struct Limits {
   int64_t moves;
-  double tol, eps;    // gap <= max(tol |value|, eps)
+  double tol, eps;    // gap <= max(tol scale, eps)
   int64_t iteration;  // number of the last iteration so far
 };
 
@@ -45,7 +45,7 @@ Progress run(State<V>& state, const Limits& limits) {
   const auto start = std::chrono::steady_clock::now();
   Progress progress;
   while (progress.moves < limits.moves) {
-    if (state.gap() <= std::max(limits.eps, limits.tol * std::abs(state.value()))) break;
+    if (state.gap() <= std::max(limits.eps, limits.tol * state.scale())) break;
     const Move move = Step::choose(state);
     progress.stalled = move.empty() || state.exhausted() || state.gap() <= state.gap_floor();
     if (progress.stalled) break;

@@ -76,6 +76,14 @@ class State {
   // minus the dual one; the slope bounds the maximum within the radius only.
   double gap() const { return unit() * (terms_.grows ? excess_ : slope()); }
   double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
+  // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
+  // a ball that its slack swallows.
+  double scale() const {
+    double ridge_part = 0;
+    if (!terms_.half_linear.empty() && !terms_.grows)
+      for (const Index v : active_) ridge_part += weights_[v] * weights_[v] * ridge(v);
+    return std::max(std::abs(value()), ridge_part);
+  }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {
     return 8 * std::numeric_limits<double>::epsilon() * unit() *

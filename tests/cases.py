@@ -6,7 +6,7 @@ import numpy as np
 
 from swapsvm import Gram
 from swapsvm.kernels import Linear
-from swapsvm.problems import L2SVC, Quadratic
+from swapsvm.problems import L2SVC, Ball, OneClass, Quadratic
 
 from . import reference
 from .walking import as_concave
@@ -43,6 +43,20 @@ def svm(X, positive, C, kernel, weights=None):
     y = np.where(np.arange(m) < positive, 1.0, -1.0)
     K = reference.kernel_values(kernel, X)
     return Case(L2SVC.of(gram, 0, 1, C, weights), reference.l2_svm_matrix(K, y, C, weights), K=K, y=y)
+
+
+def one_class(X, C, kernel, weights=None):
+    """-a'(K + ridge)a."""
+    K = reference.kernel_values(kernel, X)
+    problem = OneClass.of(Gram(kernel, X, n_threads=1), C, weights)
+    return Case(problem, reference.slack_matrix(K, C, weights), K=K)
+
+
+def ball(X, C, kernel, weights=None):
+    """diag(K)'a - a'(K + ridge)a."""
+    K = reference.kernel_values(kernel, X)
+    problem = Ball.of(Gram(kernel, X, n_threads=1), C, weights)
+    return Case(problem, reference.slack_matrix(K, C, weights), np.diag(K), K=K)
 
 
 def points(Z, linear=None):

@@ -40,6 +40,11 @@ def l2_svm_matrix(K, y, C, weights=None):
     return np.outer(y, y) * (K + 1.0) + np.diag(ridge)
 
 
+def slack_matrix(K, C, weights=None):
+    """Q_ij = k_ij + [i == j] / (C w_i)."""
+    return K + np.diag(1.0 / (C * (np.ones(len(K)) if weights is None else np.asarray(weights))))
+
+
 def value(Q, a, c=None):
     """g(a) = -a'Qa + c'a."""
     return float(-a @ Q @ a + (0.0 if c is None else c @ a))

@@ -11,6 +11,7 @@ from benchmarks import (
     datasets,
     ellipsoid,
     geometry,
+    novelty,
     report,
     run,
     selection,
@@ -299,3 +300,16 @@ def test_a_ball_that_takes_too_long_is_ended():
         assert geometry.timed(endless, np.eye(2), 0.05)["error"] == "more than 0.05 s"
     finally:
         signal.signal(signal.SIGPROF, before)
+
+
+def test_a_detector_is_measured_in_its_own_process(tmp_path):
+    output, few = tmp_path / "runs.jsonl", ["--rows", "300", "--repetitions", "1"]
+    novelty.main([*few, "--output", str(output)])
+    found = records.read(output)
+    assert [r["detector"] for r in found] == list(novelty.DETECTORS)
+    assert all(r["status"] == "ok" and r["auc"] > 0.9 and 0 < r["support"] <= 300 for r in found)
+    assert all(r["outside"] == pytest.approx(0.1, abs=0.02) for r in found[:-1])
+    cut = ["--detectors", "scikit-learn nu=0.1", "--limit", "0.01", "--rows", "20000", "300", "--repetitions", "2"]
+    novelty.main(["--output", str(output), *cut])
+    assert [r["status"] for r in records.read(output)[len(found) :]] == ["timeout"]  # and not tried again
+    assert "| 20000 | scikit-learn nu=0.1 | 1 | > 0.01 |" in (tmp_path / "report.md").read_text()

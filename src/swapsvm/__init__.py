@@ -2,9 +2,11 @@
 
 ::
 
-    SVC ── L2SVC ─┐
-    SVR ── L2SVR ─┴─ Quadratic ── Gram ── Kernel
-                        │
+    SVC ────────── L2SVC ────┐
+    SVR ────────── L2SVR ────┤
+    OneClassSVM ── OneClass ─┼─ Quadratic ── Gram ── Kernel
+    SVDD ───────── Ball ─────┘      │
+                        ┌───────────┘
     maximize ── Run ── State ── Solver          Concave (a user's own g) ── State
                  │
              Stop, Trace ── Result
@@ -13,10 +15,12 @@
 from .estimators import (
     SVC,
     SVCCV,
+    SVDD,
     SVR,
     Checkpoint,
     FitProgress,
     NotSeparableError,
+    OneClassSVM,
     ScalingWarning,
     reduce_support,
 )
@@ -30,12 +34,14 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVCCV",
+    "SVDD",
     "SVR",
     "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",
     "Gram",
     "NotSeparableError",
+    "OneClassSVM",
     "Result",
     "Sampling",
     "ScalingWarning",

@@ -39,7 +39,8 @@ class Result:
     value, gap : float
         g there, and the certificate max g - g(weights) <= gap, both recomputed from scratch in double.
     relative_gap : float
-        gap / |value| (for a general g: gap / max(1, |value|)).
+        gap / |value|. For a general g it is gap / max(1, |value|); with a linear term, gap / max(|value|, a'Da), D the
+        ridge, because the value may be 0.
     stop_reason : str
         ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
         arithmetic resolves no better), ``"sample"`` (samples showed no violator, see ``Sampling``) or the name that a

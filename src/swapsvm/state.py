@@ -603,7 +603,7 @@ class KernelState(State):
     gap = property(lambda self: self.core.gap)
     gap_floor = property(lambda self: self.core.gap_floor)
     exhausted = property(lambda self: self.core.exhausted)
-    scale = property(lambda self: abs(self.core.value))
+    scale = property(lambda self: self.core.scale)
     evaluations = property(lambda self: self.problem.gram.evaluations)
     single = property(lambda self: self.problem.gram.single)
 

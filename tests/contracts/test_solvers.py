@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from swapsvm import ConvergenceWarning, maximize
-from swapsvm.kernels import Poly, Rbf
+from swapsvm.kernels import Linear, Poly, Rbf
 from swapsvm.problems import Concave
 from swapsvm.solvers import SOLVERS, make_solver
 
 from .. import reference
-from ..cases import matrix, on_simplex, overlapping_rows, points, random_rows, svm
+from ..cases import ball, matrix, on_simplex, one_class, overlapping_rows, points, random_rows, svm
 from ..walking import started, vertex, walk
 
 # Frank-Wolfe has no better rate than O(1/k): it gets the gap that a few thousand moves reach.
@@ -29,6 +29,11 @@ CASES = {
     "minimum-norm-sphere": points(SPHERE),
     "enclosing-ball": points(BALL, (BALL**2).sum(axis=1)),
     "enclosing-ball-sphere": points(SPHERE, (SPHERE**2).sum(axis=1)),
+    "one-class-rbf": one_class(random_rows(24, 3), 2.0, Rbf(0.5)),
+    "one-class-weighted": one_class(random_rows(24, 3), 2.0, Rbf(0.5), 0.5 + random_rows(24, 1)[:, 0] ** 2),
+    "ball-rbf": ball(random_rows(24, 3), 2.0, Rbf(0.5)),
+    "ball-linear-weighted": ball(BALL, 2.0, Linear(), 0.5 + random_rows(20, 1)[:, 0] ** 2),
+    "ball-poly": ball(random_rows(24, 3), 0.1, Poly(0.5, 1.0, 2)),
 }
 
 DEGENERATE = {
@@ -44,6 +49,12 @@ DEGENERATE = {
     "two-variables": matrix([[2.0, -1.0], [-1.0, 2.0]]),
     "two-variables-best-vertex": matrix([[1.0, 2.0], [2.0, 5.0]]),
     "one-variable": matrix([[3.0]]),
+    "one-class-one-point": one_class(random_rows(1, 2), 1.0, Rbf(1.0)),
+    "one-class-equal-points": one_class(np.ones((8, 2)), 1.0, Rbf(1.0)),
+    "ball-one-point": ball(random_rows(1, 2), 1.0, Rbf(1.0)),
+    "ball-equal-points": ball(np.ones((8, 2)), 1.0, Linear()),
+    "ball-equal-points-without-slack": ball(np.ones((8, 2)), np.inf, Linear()),
+    "ball-of-value-zero": ball(np.array([[-1.0], [1.0]]), 0.5, Linear()),
 }
 
 

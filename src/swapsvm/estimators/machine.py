@@ -49,7 +49,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        C: float,
+        C: float | None = None,
         kernel: str | Callable[..., Any],
         degree: int,
         gamma: float | str,
@@ -70,7 +70,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         callbacks: Any,
         verbose: int,
     ) -> None:
-        self.C = C
+        self.C: Any = C  # of those that have it
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -120,7 +120,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             del self._tasks
 
     def _check_parameters(self) -> None:
-        if not (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C))):
+        has_C = "C" in self.get_params(deep=False)
+        if has_C and not (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C))):
             raise ValueError(f"C={self.C!r} must be a positive finite number{', or inf' if self._hard_margin else ''}")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
@@ -287,7 +288,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             "kernel": repr(gram.kernel),
             "precision of kernel values": str(gram.dtype),
             "solver": repr(self._solver_settings()),
-            "C": repr(float(self.C)),
+            "C": repr(self.C and float(self.C)),
             "labels or weights": fingerprint(*(described(sub.on(gram)) for sub in subproblems)),
         }
         return CheckpointFile(as_checkpoint(self.checkpoint), identity, subproblems)

@@ -17,7 +17,12 @@ BLOCK_VALUES = 1 << 22  # kernel values held at a time, where they are held at a
 
 def expansion_values(model: Any, X: Any, single: bool = False) -> np.ndarray:
     """sum_i dual_coef_i k(x_i, x) + intercept_, one column for each row of ``dual_coef_``."""
-    return _products(model, X, _left_rows(model, X), slice(None), model.dual_coef_.T, single) + model.intercept_
+    return kernel_sums(model, X, single) + model.intercept_
+
+
+def kernel_sums(model: Any, X: Any, single: bool = False) -> np.ndarray:
+    """The same without the intercept."""
+    return _products(model, X, _left_rows(model, X), slice(None), model.dual_coef_.T, single)
 
 
 def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:

@@ -15,7 +15,7 @@ from ..problems.hull import BallHull
 from ..solvers import Solver
 from ..stopping import make_stop
 from ._base import Certified, check_tolerances, checked_points, warn_unfinished
-from ._run import MOST_PASSES, reason_that_holds, run_on
+from ._run import MOST_PASSES, End, reason_that_holds, rounding, run_on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -81,8 +81,8 @@ def min_enclosing_ball(
     hull = BallHull(points)
     end = run_on(hull, solver, make_stop(tol * (2 + tol), 0.0, max_iter, max_time))
     center = hull.points.first + hull.unit * end.point
-    radius = hull.points.radius(center)
-    lower = min(hull.unit * float(np.sqrt(max(end.value, 0.0))), radius)
+    radius = hull.points.radius(center) * (1 + rounding(len(center)))
+    lower = min(_lower_bound(hull, end), radius)
     result = Ball(
         center=center,
         radius=radius,
@@ -95,3 +95,9 @@ def min_enclosing_ball(
     )
     warn_unfinished(result, "min_enclosing_ball")
     return result
+
+
+def _lower_bound(hull: BallHull, end: End) -> float:
+    """sqrt(sum_i a_i |z_i|^2 - |sum_i a_i z_i|^2), less what rounding may have added: |z_i| is at most the diameter."""
+    error = rounding(len(end.point) + len(end.weights)) * 4 * float(hull.half_squares.max())
+    return hull.unit * float(np.sqrt(max(end.value - error, 0.0)))

@@ -16,7 +16,7 @@ from ..problems.hull import DifferenceHull
 from ..solvers import Solver
 from ..stopping import make_stop
 from ._base import Certified, check_tolerances, checked_points, warn_unfinished
-from ._run import MOST_PASSES, End, Zero, reason_that_holds, run_on
+from ._run import MOST_PASSES, End, Zero, reason_that_holds, rounding, run_on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -99,17 +99,17 @@ def polytope_distance(
     check_tolerances(tol=tol, zero_tol=zero_tol)
     hull = DifferenceHull(rows_p, rows_q)
     stop = make_stop(2 * tol / (1 + tol), 0.0, max_iter, max_time) | Zero(zero_tol)
-    result = _result(hull, run_on(hull, solver, stop), tol)
+    result = _result(hull, run_on(hull, solver, stop), tol, zero_tol)
     warn_unfinished(result, "polytope_distance")
     return result
 
 
-def _result(hull: DifferenceHull, end: End, tol: float) -> PolytopeDistance:
+def _result(hull: DifferenceHull, end: End, tol: float, zero_tol: float) -> PolytopeDistance:
     i, j = hull.pairs(end.vertices)
     weights = np.bincount(i, end.weights, hull.p.count), np.bincount(j, end.weights, hull.q.count)
     upper = hull.unit * float(np.linalg.norm(end.point))
     normal, middle, width = _slab(hull, end.point)
-    lower = min(max(width, 0.0), upper)
+    lower = min(max(width - rounding(len(normal)) * hull.unit, 0.0), upper)
     return PolytopeDistance(
         p=hull.p.mean(weights[0]),
         q=hull.q.mean(weights[1]),
@@ -120,7 +120,7 @@ def _result(hull: DifferenceHull, end: End, tol: float) -> PolytopeDistance:
         coreset=(np.unique(i), np.unique(j)),
         lower_bound=lower,
         upper_bound=upper,
-        stop_reason=reason_that_holds(end.stop_reason, lower, upper, tol),
+        stop_reason="zero" if upper <= zero_tol * hull.unit else reason_that_holds(end.stop_reason, lower, upper, tol),
         iterations=end.iterations,
     )
 

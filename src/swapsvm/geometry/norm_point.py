@@ -15,7 +15,7 @@ from ..problems.hull import PointHull
 from ..solvers import Solver
 from ..stopping import make_stop
 from ._base import Certified, check_tolerances, checked_points, warn_unfinished
-from ._run import MOST_PASSES, Zero, reason_that_holds, run_on
+from ._run import MOST_PASSES, Zero, reason_that_holds, rounding, run_on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ def min_norm_point(
         coreset=np.sort(end.vertices),
         lower_bound=lower,
         upper_bound=upper,
-        stop_reason=reason_that_holds(end.stop_reason, lower, upper, tol),
+        stop_reason="zero" if upper <= zero_tol * hull.unit else reason_that_holds(end.stop_reason, lower, upper, tol),
         iterations=end.iterations,
     )
     warn_unfinished(result, "min_norm_point")
@@ -96,9 +96,10 @@ def min_norm_point(
 
 
 def _lowest_along(hull: PointHull, w: np.ndarray) -> float:
-    """max(0, min_i z_i'w / |w|)."""
+    """max(0, min_i z_i'w / |w|), less what rounding may have added."""
     length = float(np.linalg.norm(w))
     if length == 0:
         return 0.0
     normal = w / length
-    return max(0.0, float(hull.points.first @ normal + hull.points.along(normal).min()))
+    lowest = float(hull.points.first @ normal + hull.points.along(normal).min())
+    return max(0.0, lowest - rounding(len(w)) * hull.unit)

@@ -1,0 +1,103 @@
+"""One-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..gram import Gram
+from ..problems import Expansion, OneClass
+from .novelty import Detector
+
+
+class OneClassSVM(Detector):
+    """One-class support vector machine with squared slack, trained on the simplex and certified.
+
+    The problem solved is
+
+        min over w, rho, xi:  |w|^2 - 2 rho + C sum_i s_i xi_i^2,   w'phi(x_i) >= rho - xi_i,
+
+    s being the sample weights. Its solution is w = sum_i a_i phi(x_i) with weights a_i = C s_i xi_i that sum to 1. The
+    score of a row is w'phi(x) = sum_i a_i k(x_i, x), and rows that score less than ``offset_`` are outliers. Every fit
+    reports a certificate: the duality gap, recomputed in double precision.
+
+    Parameters
+    ----------
+    slack : float, default=0.01
+        Mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i is exactly
+        this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i))). A row has slack if and only if it
+        is a support vector. Small values follow the outermost rows, with few support vectors, and are fast; large ones
+        lead to a kernel density estimate. 0 allows none.
+    contamination : "auto" or float in (0, 0.5], default="auto"
+        Where the boundary is. ``"auto"``: at the mean score of the support vectors, weighted by a, which is |w|^2. Rows
+        that are not support vectors are inside, and of support vectors those are outside whose slack is above that mean
+        of slacks; these are fewer than 1 / sum_i a_i^2. A number: so that this part of the training rows is outside.
+    kernel, degree, gamma, coef0
+        As in ``SVC``.
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
+        As in ``SVC``.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    eps, max_iter, max_time, start_size, sampling, cache_size
+        As in ``SVC``.
+    warm_start, checkpoint, n_jobs, random_state, on_interrupt, callbacks, verbose
+        As in ``SVC``.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    support_, support_vectors_, n_support_, dual_coef_
+        The rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    intercept_, coef_
+        ``-offset_``, and, for a linear kernel, w.
+    C_ : float
+        The C that ``slack`` came to.
+    dual_gap_, relative_gap_ : float
+        The certificate: primal minus dual, absolute and relative to the dual value.
+    stop_reason_, n_iter_, fit_status_, trace_, results_, n_evaluations_, cache_counts_, gamma_
+        As in ``SVC``, of one problem.
+
+    See Also
+    --------
+    SVDD : A ball around the rows. For a kernel with constant k(x, x), such as "rbf", the same model.
+
+    Notes
+    -----
+    scikit-learn's ``nu`` bounds the part of rows outside from above, and that of support vectors from below; its slack
+    is not squared. Here ``slack`` is how far rows fall short on average, not how many; ``contamination`` says how many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from swapsvm import OneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = OneClassSVM(contamination=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [4.0, 4.0]])
+    array([ 1, -1])
+    >>> int((model.predict(X) == -1).sum()), model.relative_gap_ <= 1e-3
+    (50, True)
+    """
+
+    _problem = OneClass
+
+    def _level(self, gram: Gram, model: Expansion) -> float:
+        return -model.intercept
+
+    def _set_offset(self, offset: float) -> None:
+        self.offset_, self.intercept_ = offset, np.array([-offset])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._sums(X)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w, for a linear kernel."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
+        return self._center()[None, :]

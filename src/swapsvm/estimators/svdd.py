@@ -1,0 +1,119 @@
+"""Support vector data description: a ball around the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..gram import Gram
+from ..problems import Ball, Sphere
+from .novelty import Detector
+
+
+class SVDD(Detector):
+    """Support vector data description: the smallest ball around the rows, in the feature space of a kernel.
+
+    Slack is squared; the ball is trained on the simplex and certified. The problem solved is
+
+        min over c, r, xi:  r + C/4 sum_i s_i xi_i^2,   |phi(x_i) - c|^2 <= r + xi_i,
+
+    s being the sample weights. Its center is c = sum_i a_i phi(x_i) with weights a_i = C s_i xi_i / 2 that sum to 1.
+    The score of a row is minus its squared distance from the center; rows farther away than ``radius_`` are outliers.
+    Every fit reports a certificate: the duality gap, recomputed in double precision.
+
+    Parameters
+    ----------
+    slack : float, default=0.01
+        Half of the mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i
+        is exactly twice this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i)), as in
+        ``OneClassSVM``). A row has slack if and only if it is a support vector. 0 is the minimum enclosing ball; large
+        values lead to the ball around the mean.
+    contamination : "auto" or float in (0, 0.5], default="auto"
+        Where the boundary is. ``"auto"``: at the mean squared distance of the support vectors, weighted by a. Rows that
+        are not support vectors are inside, and of support vectors those are outside whose slack is above that mean of
+        slacks; these are fewer than 1 / sum_i a_i^2. A number: so that this part of the training rows is outside.
+    kernel, degree, gamma, coef0
+        As in ``SVC``. A precomputed matrix needs a constant diagonal, because k(x, x) of new rows is not in it.
+    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
+        As in ``SVC``.
+    tol : float, default=1e-3
+        Duality gap at which to stop, relative to the squared radius.
+    eps, max_iter, max_time, start_size, sampling, cache_size
+        As in ``SVC``.
+    warm_start, checkpoint, n_jobs, random_state, on_interrupt, callbacks, verbose
+        As in ``SVC``.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    radius_ : float
+        Of the boundary: ``decision_function`` is its square minus the squared distance from the center.
+    offset_ : float
+        ``-radius_**2``: ``decision_function`` is ``score_samples`` minus this.
+    support_, support_vectors_, n_support_, dual_coef_
+        The center: the rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1.
+    squared_norm_ : float
+        |c|^2.
+    center_ : array of shape (n_features,)
+        c itself, for a linear kernel.
+    C_ : float
+        The C that ``slack`` came to.
+    dual_gap_, relative_gap_ : float
+        The certificate: primal minus dual, absolute and relative to the larger of the dual value and its part of slack.
+    stop_reason_, n_iter_, fit_status_, trace_, results_, n_evaluations_, cache_counts_, gamma_
+        As in ``SVC``, of one problem.
+
+    See Also
+    --------
+    OneClassSVM : For a kernel with constant k(x, x), such as "rbf", the same model; scores are of another scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from swapsvm import SVDD
+    >>> corners = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [1.0, 1.5]])
+    >>> ball = SVDD(kernel="linear", slack=0).fit(corners)
+    >>> ball.center_.round(6), round(ball.radius_**2, 6)
+    (array([1., 1.]), 2.0)
+    >>> ball.predict([[1.0, 1.0], [3.0, 3.0]])
+    array([ 1, -1])
+    """
+
+    _problem = Ball
+
+    def _level(self, gram: Gram, model: Sphere) -> float:
+        self.squared_norm_ = model.squared_norm
+        if self.kernel == "precomputed":
+            self._constant_length = constant_diagonal(gram)
+        return -model.squared_radius
+
+    def _set_offset(self, offset: float) -> None:
+        self.offset_, self.radius_ = offset, float(np.sqrt(max(-offset, 0.0)))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """-|phi(x) - c|^2."""
+        known = self.kernel == "precomputed"
+        lengths = self._constant_length if known else Gram(self._fitted_kernel, X, cache_size=0).diagonal()
+        return 2 * self._sums(X) - lengths - self.squared_norm_
+
+    @property
+    def center_(self) -> np.ndarray:
+        """The center, for a linear kernel."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(f"center_ is only there for kernel='linear', not for kernel={self.kernel!r}")
+        return self._center()
+
+
+def constant_diagonal(gram: Gram) -> float:
+    """k(x, x), if it is the same for all rows."""
+    rows = gram.diagonal()[gram.groups[0]]
+    if np.ptp(rows) > 1e-6 * np.abs(rows).max():
+        raise ValueError(
+            f"k(x, x) ranges from {rows.min():.6g} to {rows.max():.6g}: a precomputed matrix does not have it for "
+            "new rows unless it is constant. Give the kernel by name or as a function, or scale K to k(x, x) = 1"
+        )
+    return float(rows.mean())
