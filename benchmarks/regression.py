@@ -187,7 +187,22 @@ def report(lines: list[dict[str, Any]]) -> str:
     fits = [line for line in lines if line["status"] == "ok" and "seconds" in line]
     titles = {"best": "Settings of the smallest error", "fast": "The fastest settings within 2 % of the smallest error"}
     by_rule = {rule: [line for line in fits if line.get("rule", "best") == rule] for rule in RULES}
-    return "\n".join(f"## {titles[rule]}\n\n{table(some)}" for rule, some in by_rule.items() if some)
+    parts = [f"## {titles[rule]}\n\n{table(some)}" for rule, some in by_rule.items() if some]
+    return "\n".join(["# Regression beside the peers\n", surrounded(fits), *parts])
+
+
+def surrounded(fits: list[dict[str, Any]]) -> str:
+    """Where and how the fits were made."""
+    where, loads = fits[0]["where"], [fit["load"] for fit in fits]
+    peers = ", ".join(f"{name} {where['versions'][name]}" for name in ("scikit-learn-intelex", "scikit-learn"))
+    commits = ", ".join(dict.fromkeys(fit["where"]["commit"] for fit in fits))
+    count, cores = 1 + max(fit["repetition"] for fit in fits), where["cores"]
+    return (
+        f"{where['cpu']}, {fits[0]['threads']} thread(s) for each competitor, swapsvm at {commits}, {peers}. Medians of "
+        f"{count} fits, each in a process of its own, in turn. The load of the {cores} cores was {min(loads):.1f} to "
+        f"{max(loads):.1f}; above {cores}, times are those of a shared machine, and CPU seconds are what to compare. How "
+        "settings were chosen: `benchmarks/regression.py`. Errors are mean squares of standardized targets.\n"
+    )
 
 
 def table(fits: list[dict[str, Any]]) -> str:
