@@ -82,7 +82,7 @@ class State {
     double ridge_part = 0;
     if (!terms_.half_linear.empty() && !(terms_.radius > 0))
       for (const Index v : active_) ridge_part += weights_[v] * weights_[v] * ridge(v);
-    return std::max(std::abs(value()), ridge_part);
+    return std::max(std::abs(value()), unit() * ridge_part);
   }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {

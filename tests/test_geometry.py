@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swapsvm import ConvergenceWarning
+from swapsvm import ConvergenceWarning, Gram, maximize, problems
 from swapsvm.geometry import min_enclosing_ball, min_norm_point, polytope_distance
+from swapsvm.kernels import Linear
 
 from .reference import exact_weights
 
@@ -154,6 +155,14 @@ def test_every_solver_has_the_same_answer(solver):
     between = polytope_distance(X, -X + 8, tol=1e-3, solver=solver)
     assert between.distance == pytest.approx(polytope_distance(X, -X + 8).distance, rel=1e-3)
     assert norm.stop_reason == between.stop_reason == "gap"
+
+
+def test_the_ball_is_that_of_a_linear_kernel():
+    X = normal_points(500, 6)
+    kernel = maximize(problems.Ball.of(Gram(Linear(), X)), tol=1e-9)
+    ball = min_enclosing_ball(X, tol=1e-9)
+    assert np.sqrt(kernel.value) == pytest.approx(ball.radius, rel=1e-8)
+    np.testing.assert_allclose(kernel.weights @ X, ball.center, atol=1e-4)
 
 
 def test_the_coreset_carries_the_answer():

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..gram import Gram
 from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
-from ..problems import Quadratic
-from ..solve import Callback, Result, Run, warn_not_converged
+from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
-from ..state import Sampling, open_state
-from ..stopping import Progress, make_stop
+from ..state import Sampling
+from ..stopping import make_stop
 from ..trace import RECORD
 from .diagnosis import total_weight, warn_of_scaling
+from .fitting import Fitting
 from .interrupts import Interrupts
 from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint
 from .observing import Observers
-from .subproblems import Cancelled, SharedTime, Subproblem, solve_each, workers_for
+from .subproblems import Subproblem
 from .tasks import CallbackSupportMixin, Tasks, with_callbacks
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
 MOST_THREADS = 1024  # results do not depend on it, and a system that cannot start more ends the process
-SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 
 class KernelMachine(CallbackSupportMixin, BaseEstimator):
@@ -157,55 +153,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """Run each problem to its certified end."""
         problems = (sub.on(gram) for sub in subproblems)
         warn_of_scaling(gram, lambda: total_weight(problems), getattr(self, "feature_names_in_", None))
-        random = check_random_state(self.random_state)
-        rows = {sub.labels: sub.rows for sub in subproblems}
-        # a kept cache serves all problems
-        workers = 1 if self.warm_start else workers_for(gram, list(rows.values()), self._threads())
-        interrupts = Interrupts(self.on_interrupt)
-        observers = Observers(self.callbacks, self.verbose, len(subproblems), self._tasks)
-        time_left = SharedTime(self.max_time, rows, workers, self._clock)
-        seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
-        stop = make_stop(self.tol, self.eps, self.max_iter, None)
-        file, ended = self._checkpoint_file(gram, subproblems), dict[tuple[Any, ...], Run]()
-
-        def solve(gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
-            rng = np.random.default_rng(seeds[sub.labels])
-            problem = sub.on(gram)
-            state = open_state(problem, sampling=self.sampling, seed=int(rng.integers(2**63)))
-            rules = stop | time_left.share(sub.labels) | cancelled | interrupts | observers
-            rules = rules | sub.stop(problem) if sub.stop else rules
-            run = Run(state, make_solver(self.solver), rules, clock=self._clock)
-            model = partial(self._attributes_of, sub, problem, run)
-            observers.began(sub, problem)
-            self._begin(run, sub, file, rng)
-            watched = observers.watch(sub, run, model) if observers.wanted else None
-            run.remembers = self.warm_start or file is not None
-            run.callback = _joined(watched, (lambda progress: file.note(sub, run)) if file else None)
-            result = run.finish(exact_below=SMALL)
-            ended[sub.labels] = run
-            if file:
-                file.ended(sub, run)
-            observers.finished(sub, result, model)
-            return result
-
+        kept: Kept | None = getattr(self, "_kept", None) if self.warm_start else None
+        fitting = Fitting(self, subproblems, kept, self._checkpoint_file(gram, subproblems))
         if self._tasks:
             self._tasks.begin(subproblems)
-        with interrupts, observers:
-            try:
-                results, self.cache_counts_ = solve_each(gram, subproblems, workers, solve)
-            finally:
-                if file:
-                    file.close()
-        self._keep(gram, ended)
+        results, self.cache_counts_ = fitting.solve(gram)
+        self._keep(gram, fitting.ended)
         return results
-
-    def _attributes_of(self, sub: Subproblem, problem: Quadratic, run: Run) -> dict[str, Any] | None:
-        """What makes a copy of this estimator the model of one problem, with the weights that its run has now."""
-        if sub.fitted is None:
-            return None
-        model = copy.copy(self)
-        sub.fitted(model, problem, run.state)
-        return model.__dict__
 
     def _threads(self) -> int | None:
         return None if self.n_jobs is None or self.n_jobs < 0 else min(int(self.n_jobs), MOST_THREADS)
@@ -258,17 +212,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         settings = kernel, np.dtype(self._value_type(kernel, X)), self.cache_size, self.n_jobs
         return (*settings, fingerprint(*(rows.astype(np.int32) for rows in groups)), fingerprint(X))
 
-    def _begin(self, run: Run, sub: Subproblem, file: CheckpointFile | None, rng: np.random.Generator) -> None:
-        """Let a run go on from the last fit or a checkpoint as far as they are of this problem, or start."""
-        kept: Kept | None = getattr(self, "_kept", None) if self.warm_start else None
-        problem = run.state.problem  # type: ignore[attr-defined]
-        exact = kept.exactly(sub, problem, self._solver_settings()) if kept else None
-        if exact:
-            run.state, memory = exact
-            run.go_on(memory)
-        elif not (file and file.go_on(sub, run)):
-            run.begin(kept.weights(sub, problem) if kept else None, self.start_size, rng)
-
     def _solver_settings(self) -> Any:
         return self.solver, self.sampling
 
@@ -303,17 +246,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 def as_checkpoint(checkpoint: Any) -> Checkpoint:
     """A checkpoint that may be given by its path alone."""
     return checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-
-
-def _joined(*callbacks: Callback | None) -> Callback | None:
-    """One callback that asks all, each time; False of any ends the run."""
-    some = [callback for callback in callbacks if callback]
-
-    def ask(progress: Progress) -> bool:
-        answers = [callback(progress) for callback in some]
-        return not any(answer is False for answer in answers)
-
-    return ask if some else None
 
 
 def forget_fit(estimator: BaseEstimator) -> None:

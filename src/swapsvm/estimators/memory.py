@@ -26,6 +26,7 @@ from ..problems import Quadratic
 from ..rays import KINDS
 from ..solve import Memory, Run
 from ..state import State
+from ..stopping import Progress
 from ..trace import RAW, Trace
 from ..writing import PathLike
 from .subproblems import Subproblem
@@ -137,7 +138,7 @@ class CheckpointFile:
             run.go_on(memory)
         return True
 
-    def note(self, sub: Subproblem, run: Run) -> None:
+    def note(self, sub: Subproblem, run: Run, progress: Progress) -> None:
         """Bring the file up to date, if it is time."""
         if time.monotonic() - self._written < self._checkpoint.seconds:
             return
