@@ -199,8 +199,8 @@ def surrounded(fits: list[dict[str, Any]]) -> str:
     count, cores = 1 + max(fit["repetition"] for fit in fits), where["cores"]
     return (
         f"{where['cpu']}, {fits[0]['threads']} thread(s) for each competitor, swapsvm at {commits}, {peers}. Medians "
-        f"of {count} fits, each in a process of its own, in turn. The load of the {cores} cores was {min(loads):.1f} to "
-        f"{max(loads):.1f}; above {cores}, times are those of a shared machine, and CPU seconds are what to compare. "
+        f"of {count} fits, each in a process of its own, in turn. The load of the {cores} cores was {min(loads):.1f} "
+        f"to {max(loads):.1f}; above {cores}, times are those of a shared machine, and CPU seconds are what to compare. "
         "How settings were chosen: `benchmarks/regression.py`. Errors are mean squares of standardized targets.\n"
     )
 
