@@ -26,12 +26,12 @@ def test_splits_are_standardized_by_their_training_rows():
 
 
 @pytest.mark.parametrize("competitor", ["swapsvm", "scikit-learn"])
-def test_both_rules_choose_from_the_grid(monkeypatch, competitor):
+def test_settings_are_chosen_from_the_grid(monkeypatch, competitor):
     monkeypatch.setattr(regression, "GRID", {"C": (0.001, 1.0), "gamma": (0.25,), "epsilon": (0.1,)})
     data = regression.split("diabetes")
     task = {"competitor": competitor, "threads": 1}
     tuned = regression.tune(task, data)
-    assert tuned["best"]["C"] == tuned["fast"]["C"] == 1.0
+    assert tuned["best"]["C"] == 1.0
     found = regression.measure({**task, "settings": tuned["best"]}, data)
     assert 0.3 < found["test_error"] < 0.7
     assert found["support"] > 100
