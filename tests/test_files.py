@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
-from swapsvm import SVC, ConvergenceWarning, Sampling
+from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM, Sampling
 from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.files import TRUSTED_TYPES, load, save
 from swapsvm.files.native import MODEL
@@ -393,3 +393,17 @@ def test_skops_reads_what_it_is_told_to_trust(kernel, sampling):
     again = io.loads(content, trusted=TRUSTED_TYPES)
     assert_same_model(model, again, rows)
     assert_array_equal(again.trace_, model.trace_)
+
+
+FAMILY = [SVR(checkpoint=Checkpoint("a")), OneClassSVM(), SVDD()]
+
+
+@pytest.mark.parametrize("estimator", FAMILY, ids=lambda e: type(e).__name__)
+def test_skops_reads_the_family(estimator, tmp_path, monkeypatch):
+    io = pytest.importorskip("skops.io")
+    monkeypatch.chdir(tmp_path)
+    content = io.dumps(estimator.fit(X, y))
+    assert set(io.get_untrusted_types(data=content)) <= set(TRUSTED_TYPES)
+    again = io.loads(content, trusted=TRUSTED_TYPES)
+    assert_array_equal(again.predict(X), estimator.predict(X))
+    assert again.get_params().keys() == estimator.get_params().keys()

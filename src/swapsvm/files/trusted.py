@@ -1,15 +1,14 @@
-"""What skops is to trust when it reads a pickled SVC: ``skops.io.load(path, trusted=TRUSTED_TYPES)``."""
+"""What skops is to trust when it reads a pickled estimator: ``skops.io.load(path, trusted=TRUSTED_TYPES)``."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ..estimators import SVC
+from ..estimators import SVC, SVDD, SVR, Checkpoint, OneClassSVM
 from ..kernels import KERNELS
 from ..solve import Result
 from ..state import Sampling
 from ..trace import Trace
 
-TRUSTED_TYPES = sorted(
-    f"{cls.__module__}.{cls.__qualname__}" for cls in (Counter, SVC, Result, Sampling, Trace, *KERNELS.values())
-)
+TYPES = (Counter, SVC, SVR, OneClassSVM, SVDD, Checkpoint, Result, Sampling, Trace, *KERNELS.values())
+TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in TYPES)
