@@ -209,8 +209,9 @@ def surrounded(lines: list[dict[str, Any]]) -> str:
     grid = lines[0]["grid"]
     return (
         f"{where['cpu']}, {lines[0]['threads']} threads, swapsvm at {where['commit']}, {peers}. "
-        f"{len(grid['C'])} values of C x {len(grid['gamma'])} of gamma x {FOLDS} folds and a model of all rows, once each, in turn. The load of the "
-        f"machine was {min(loads):.1f} to {max(loads):.1f}. Losses differ, and so do scores and winners.\n"
+        f"{len(grid['C'])} values of C x {len(grid['gamma'])} of gamma x {FOLDS} folds and a model of all rows, once "
+        f"each, in turn. The load of the machine was {min(loads):.1f} to {max(loads):.1f}. Losses differ, and so do "
+        "scores and winners.\n"
     )
 
 
