@@ -72,6 +72,15 @@ def test_every_public_module_has_an_api_page():
     assert public - {"swapsvm.estimators"} <= shown  # whose one class is in swapsvm
 
 
+def test_the_api_index_lists_every_public_name():
+    rows = dict(
+        re.findall(r"^\| \[(swapsvm[\w.]*)\]\(\w+\.md\) \| (.*) \|$", (ROOT / "docs/api/index.md").read_text(), re.M)
+    )
+    for module, row in rows.items():
+        names = getattr(importlib.import_module(module), "__all__", [])
+        assert {f"`{name}`" for name in names} - {"`__version__`"} <= set(re.findall(r"`\w+`", row)), module
+
+
 def test_types_are_shipped():
     assert resources.files(swapsvm).joinpath("py.typed").is_file()
 
