@@ -2,9 +2,9 @@
 Trouble with scales: the same data, raw and scaled, and gammas out of all proportion
 ====================================================================================
 
-Distances add up over the columns. In the wine data the last one, proline, counts in hundreds, most others in units: raw,
-a kernel sees nothing else. A gamma that is too small makes all rows alike, one that is too large makes each like itself
-only. ``ScalingWarning`` says so where it is beyond doubt (filled markers); hollow ones were silent.
+Distances add up over the columns. In the wine data the last one, proline, counts in hundreds, most others in units.
+Raw, a kernel sees nothing else. A gamma that is too small makes all rows alike, one that is too large makes each
+like itself only. ``ScalingWarning`` says so where it is beyond doubt (filled markers); hollow ones were silent.
 """
 
 import warnings
