@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 
 from swapsvm import SVC, Checkpoint, ConvergenceWarning, Gram, Sampling
 from swapsvm.container import opened
@@ -340,10 +341,57 @@ def test_no_certificate_is_believed(written, tmp_path):
 def test_what_is_no_path_is_refused(checkpoint):
     with pytest.raises(ValueError, match="must be the path of a file"):
         SVC(checkpoint=checkpoint).fit(X, Y)
+
+
+@pytest.mark.parametrize("seconds", [-1, np.nan, "3", None])
+def test_seconds_are_a_number(seconds):
     with pytest.raises(ValueError, match="must be a finite number"):
-        Checkpoint("a", -1)
+        Checkpoint("a", seconds)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        SVC(checkpoint=tmp_path / "none" / "a").fit(X, Y)
+@pytest.mark.parametrize(
+    ("place", "error", "match"),
+    [
+        ("none/a", FileNotFoundError, "there is no folder"),
+        ("", IsADirectoryError, "is a folder"),
+        ("a", PermissionError, "may not be written to"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch, place, error, match):
+    if error is PermissionError:  # a superuser may write anywhere
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    seen = []
+    with pytest.raises(error, match=match):
+        SVC(checkpoint=tmp_path / place, callbacks=seen.append).fit(X, Y)
+    assert not seen
+
+
+class Bell:
+    """A kernel function with a width that can be set."""
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def __call__(self, rows, others):
+        return rbf_kernel(rows, others, gamma=self.gamma)
+
+
+def test_a_kernel_function_that_has_changed_starts_anew():
+    bell = Bell(0.1)
+    model = SVC(kernel=bell, solver="swap2", warm_start=True).fit(X, Y)
+    bell.gamma = 1.0
+    model.fit(X, Y)
+    whole = SVC(kernel=Bell(1.0), solver="swap2").fit(X, Y)
+    assert model.stop_reason_ == "gap"
+    assert model.results_[0].value == pytest.approx(whole.results_[0].value, rel=2e-2)
+
+
+def test_a_kernel_function_is_known_by_its_values(tmp_path):
+    def fit(bell, **options):
+        return SVC(kernel=bell, solver="swap2", C=10.0, tol=1e-4, checkpoint=tmp_path / "a", **options)
+
+    cut(fit(Bell(0.1), max_iter=20), X, Y)
+    with pytest.raises(ValueError, match="kernel differ"):
+        fit(Bell(0.2)).fit(X, Y)
+    model = fit(Bell(0.1)).fit(X, Y)  # another object, as in another process
+    assert_same_run(model, SVC(kernel=Bell(0.1), solver="swap2", C=10.0, tol=1e-4).fit(X, Y))

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import scipy.sparse as sp
 
 from ..container import Format, faults_named, opened, require
 from ..gram import Gram
+from ..kernels import Function, Kernel
 from ..problems import Quadratic
 from ..rays import KINDS
 from ..solve import Memory, Run
@@ -34,6 +36,7 @@ from .subproblems import Subproblem
 CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 1, "a checkpoint written by swapsvm")
 NUMBERS = ("stage", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Memory
 SNAPSHOT = ("active", "slots", "kept", "weights", "h", "numbers", "counts", "looks")  # of a state
+PROBES = 16  # rows on which a function is known by its values
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
             raise ValueError(f"checkpoint={self.path!r} must be the path of a file")
-        if not 0 <= self.seconds < math.inf:
+        if not isinstance(self.seconds, Real) or not 0 <= self.seconds < math.inf:
             raise ValueError(f"seconds={self.seconds!r} between two checkpoints must be a finite number, 0 or more")
 
 
@@ -109,6 +112,25 @@ def fingerprint(*values: Any) -> str:
     return digest.hexdigest()
 
 
+def kernel_identity(kernel: Kernel, X: Any) -> str:
+    """A kernel in words. A function is known by its values on a few rows: it may change, or lie elsewhere next time."""
+    if not isinstance(kernel, Function):
+        return repr(kernel)
+    some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], PROBES)).astype(np.intp)]
+    return f"function {fingerprint(kernel.block(some, some, np.float64).astype(np.float32))}"
+
+
+def check_writable(path: PathLike) -> None:
+    """An ``OSError`` that says why, if no file can be written there."""
+    goal = Path(path)
+    if goal.is_dir():
+        raise IsADirectoryError(f"checkpoint={str(path)!r} is a folder: name a file in it")
+    if not goal.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint={str(path)!r}: there is no folder {str(goal.parent)!r}")
+    if not os.access(goal.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"checkpoint={str(path)!r}: the folder {str(goal.parent)!r} may not be written to")
+
+
 def described(problem: Quadratic) -> str:
     """A fingerprint of all of a problem but its kernel values."""
     linear = np.empty(0) if problem.linear is None else np.asarray(problem.linear, np.float64)
@@ -125,6 +147,7 @@ class CheckpointFile:
         self._place = {sub.labels: place for place, sub in enumerate(subproblems)}
         self._memories: dict[int, Memory] = {}
         self._lock, self._written = threading.Lock(), time.monotonic()
+        check_writable(checkpoint.path)  # now, not after the first minute of work
         if Path(checkpoint.path).exists():
             with opened(checkpoint.path) as file:
                 self._memories = self._read(*CHECKPOINT.read(file))
