@@ -1,6 +1,7 @@
 """Fits that go on: exactly, from another problem's solution, after a kill; and checkpoints that are refused."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,6 +162,16 @@ def test_appended_rows_enter_with_weight_0(solver):
     cold = SVC(solver=solver, **{**SETTINGS, "tol": 1e-4}).fit(X, Y)
     assert few.n_iter_[0] < cold.n_iter_[0]
     np.testing.assert_allclose(few.decision_function(X), cold.decision_function(X), atol=0.05)
+
+
+def test_two_classes_stay_a_pair_of_three():
+    """Signs are turned: of two classes the second is positive, of a pair of several the first."""
+    rows, labels = np.vstack([X, X[:50] + 3.0]), np.append(Y, np.full(50, 2))
+    model = SVC(solver="swap2", **SETTINGS, warm_start=True).fit(X, Y)
+    model.set_params(tol=1e-4).fit(rows, labels)
+    cold = SVC(solver="swap2", **{**SETTINGS, "tol": 1e-4}).fit(rows, labels)
+    assert model.n_iter_[0] == 1 < cold.n_iter_[0]
+    assert model.results_[0].value == pytest.approx(cold.results_[0].value, rel=2e-4)
 
 
 def test_a_new_class_keeps_the_pairs_that_were_there():
@@ -364,6 +375,16 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, 
     with pytest.raises(error, match=match):
         SVC(checkpoint=tmp_path / place, callbacks=seen.append).fit(X, Y)
     assert not seen
+
+
+def test_a_write_that_fails_does_not_end_the_fit(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    checkpoint = Checkpoint(folder / "a", seconds=0)
+    model = SVC(solver="swap2", **SETTINGS, checkpoint=checkpoint, callbacks=lambda _: shutil.rmtree(folder, True))
+    with pytest.warns(RuntimeWarning, match="could not be written, and the fit goes on"):
+        model.fit(X, Y)
+    assert model.stop_reason_ == "gap"
 
 
 class Bell:

@@ -26,7 +26,7 @@ from ..gram import Gram
 from ..kernels import Function, Kernel
 from ..problems import Quadratic
 from ..rays import KINDS
-from ..solve import Memory, Run
+from ..solve import Memory, Run, warn_user
 from ..state import State
 from ..stopping import Progress
 from ..trace import RAW, Trace
@@ -86,16 +86,24 @@ class Kept:
         if sub.labels not in self.runs:
             return None
         state = self.runs[sub.labels][0]
-        before = _places(state.problem)  # type: ignore[attr-defined]
-        _, here, there = np.intersect1d(_places(problem), before, assume_unique=True, return_indices=True)
-        start = np.zeros(problem.size)
-        start[here] = state.weights[there]
+        start = _carried(state, problem, 1)
+        if problem.linear is None and not start.any():  # Q is the same with all signs turned: two classes, then three
+            start = _carried(state, problem, -1)
         return start if start.any() else None
 
 
-def _places(problem: Quadratic) -> np.ndarray:
+def _carried(state: State, problem: Quadratic, turn: int) -> np.ndarray:
+    """Weights of a state for the variables of a problem of the same row, and of the same sign or the other one."""
+    before = _places(state.problem, turn)  # type: ignore[attr-defined]
+    _, here, there = np.intersect1d(_places(problem, 1), before, assume_unique=True, return_indices=True)
+    start = np.zeros(problem.size)
+    start[here] = state.weights[there]
+    return start
+
+
+def _places(problem: Quadratic, turn: int) -> np.ndarray:
     """A number for the row and the sign of each variable."""
-    return 3 * problem.rows.astype(np.int64) + problem.signs.astype(np.int64) + 1
+    return 3 * problem.rows.astype(np.int64) + turn * problem.signs.astype(np.int64) + 1
 
 
 def fingerprint(*values: Any) -> str:
@@ -188,7 +196,10 @@ class CheckpointFile:
             header["runs"][str(place)] = _header_of(memory)
             stored = {**memory.state, "trace": memory.trace.raw().view(np.float64)}
             arrays |= {f"{place}/{name}": values for name, values in stored.items()}
-        CHECKPOINT.write(self._checkpoint.path, header, arrays)
+        try:
+            CHECKPOINT.write(self._checkpoint.path, header, arrays)
+        except OSError as error:  # such as a full disk: the fit is worth more than its copy
+            warn_user(f"this checkpoint could not be written, and the fit goes on: {error}", RuntimeWarning)
         self._written = time.monotonic()
 
     def _read(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[int, Memory]:
