@@ -1,6 +1,6 @@
 """Model selection: one ``SVCCV`` against ``GridSearchCV`` of the peers, same grid, same folds, same cores.
 
-``python -m benchmarks.selection --output results/selection.jsonl --data usps --Cs 4 --gammas 2 --rows 3000``
+``python -m benchmarks.selection --output results/selection/runs.jsonl --data usps --Cs 4 --gammas 2 --rows 3000``
 
 The whole grid is 10 values of C (1/4, 1/2, ..., 128) x 5 of gamma (1/16, 1/4, 1, 4, 16 times "scale") x 5 stratified
 folds, and a model of all rows at the end. A peer may need hours for it: ``--Cs``, ``--gammas`` and ``--rows`` cut it
@@ -170,9 +170,56 @@ def line_of(name: str, search: str, found: dict[str, Any]) -> str:
     return f"{name:8} {search:22} {numbers}  {found['best_params']}"
 
 
+# ---- report -------------------------------------------------------------------------------------------------------
+
+
+def report(lines: list[dict[str, Any]]) -> str:
+    """All searches in a table of Markdown; the last record of each counts."""
+    last = {(line["data"], line["search"]): line for line in lines}
+    rows = [
+        "| data | rows | search | wall | CPU | wall / SVCCV's | best score | C, gamma |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    ratios: dict[str, list[float]] = {}
+    for (name, search), line in last.items():
+        ours = last.get((name, "SVCCV"), {}).get("seconds")
+        rows.append(f"| {name} | {line['rows']} | {search} | {' | '.join(cells_of(line, ours))} |")
+        if ours and search != "SVCCV":  # a search that was ended took at least so long
+            ratios.setdefault(search, []).append(line.get("seconds", line["limit"]) / ours)
+    means = ", ".join(f"{search} {np.exp(np.mean(np.log(each))):.3g}" for search, each in ratios.items())
+    about = surrounded(list(last.values()))
+    return "\n".join(
+        ["# Model selection beside the peers\n", about, *rows, f"\nGeometric means of the ratios: {means}.\n"]
+    )
+
+
+def cells_of(line: dict[str, Any], ours: float | None) -> list[str]:
+    if line["status"] != "ok":
+        least = f"> {line['limit'] / ours:.3g}" if ours and line["status"] == "timeout" else ""
+        return [f"{line['status']}, limit {line['limit']:.0f} s", "", least, "", ""]
+    chosen = ", ".join(f"{value:.3g}" for value in line["best_params"].values())
+    ratio = f"{line['seconds'] / ours:.3g}" if ours else ""
+    return [f"{line['seconds']:.1f} s", f"{line['cpu_seconds']:.1f} s", ratio, f"{line['best_score']:.4f}", chosen]
+
+
+def surrounded(lines: list[dict[str, Any]]) -> str:
+    """Where and how the searches were made."""
+    where, loads = lines[0]["where"], [line["load"] for line in lines]
+    peers = ", ".join(f"{name} {where['versions'][name]}" for name in ("scikit-learn-intelex", "scikit-learn"))
+    grid = lines[0]["grid"]
+    return (
+        f"{where['cpu']}, {lines[0]['threads']} threads, swapsvm at {where['commit']}, {peers}. "
+        f"{len(grid['C'])} values of C x {len(grid['gamma'])} of gamma x {FOLDS} folds and a model of all rows, once "
+        f"each, in turn. The load of the machine was {min(loads):.1f} to {max(loads):.1f}. Losses differ, and so do "
+        "scores and winners.\n"
+    )
+
+
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/selection.jsonl"), help="JSON lines, appended")
+    parser.add_argument(
+        "--output", type=Path, default=Path("results/selection/runs.jsonl"), help="JSON lines, appended"
+    )
     parser.add_argument("--data", nargs="+", default=list(DATA))
     parser.add_argument("--searches", nargs="+", default=list(SEARCHES), choices=list(SEARCHES))
     parser.add_argument("--Cs", type=int, default=WHOLE["Cs"], help="number of values of C")
@@ -180,6 +227,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, help="only so many training rows")
     parser.add_argument("--threads", type=int, default=usable_cores(), help="for all competitors")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for a search")
+    parser.add_argument("--report", action="store_true", help="only write report.md beside the lines that are there")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
@@ -190,8 +238,9 @@ def main(words: list[str] | None = None) -> None:
         worker(*options.worker)
         return
     where = {**surroundings(), "versions": versions()}
-    for name in options.data:
+    for name in () if options.report else options.data:
         run_data_set(name, options, where)
+    options.output.with_name("report.md").write_text(report(records.read(options.output)))
 
 
 if __name__ == "__main__":

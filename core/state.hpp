@@ -77,10 +77,10 @@ class State {
   double gap() const { return unit() * (terms_.grows ? excess_ : slope()); }
   double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
   // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
-  // a ball that its slack swallows.
+  // a ball that its slack swallows. (With a radius b = 0 has the value zero, and all others of interest have more.)
   double scale() const {
     double ridge_part = 0;
-    if (!terms_.half_linear.empty() && !terms_.grows)
+    if (!terms_.half_linear.empty() && !(terms_.radius > 0))
       for (const Index v : active_) ridge_part += weights_[v] * weights_[v] * ridge(v);
     return std::max(std::abs(value()), unit() * ridge_part);
   }

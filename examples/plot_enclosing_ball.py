@@ -27,9 +27,9 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2))
 left.scatter(*X.T, s=9, color="#9aa5b5")
 left.scatter(*X[ball.coreset].T, s=55, color="#D55E00", zorder=3, label=f"coreset, {len(ball.coreset)} points")
 left.add_patch(plt.Circle(ball.center, ball.radius, fill=False, color="#0072B2", linewidth=1.7))
-left.plot(*ball.center, "+", color="#0072B2", markersize=10)
-left.set(aspect="equal", title=f"400 points, radius {ball.radius:.4f}")
-left.legend(loc="lower center", bbox_to_anchor=(0.5, -0.24))
+left.plot(*ball.center, "+", color="#1c2330", markersize=12, markeredgewidth=2, label="center")
+left.set(aspect="equal", ylim=(-4.7, 7.3), title=f"400 points, radius {ball.radius:.4f}")
+left.legend(loc="upper center", ncols=2)
 for solver, color in (("fw", "#E69F00"), ("swap2", "#0072B2"), ("block", "#D55E00")):
     steps = np.unique(np.geomspace(2, 100 if solver != "block" else 12, 10).astype(int))
     found = [min_enclosing_ball(Z, solver=solver, max_iter=int(k), tol=1e-10) for k in steps]

@@ -51,7 +51,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
 left.fill(*Z[[0, 1, 2, 5, 3, 4]].T, color="#e6eaf0")
 for solver, textbook, name, color in (
     ("fw", gilbert, "Gilbert: toward", "#E69F00"),
-    (SwapOnly(), mitchell_demyanov_malozemov, "MDM: swap", "#0072B2"),
+    (SwapOnly(), mitchell_demyanov_malozemov, "MDM: swap", "#009E73"),
 ):
     path = [start]
     for k in range(60 if solver == "fw" else 3):
@@ -64,7 +64,7 @@ for solver, textbook, name, color in (
     right.loglog(np.arange(1, len(gaps) + 1), np.maximum(gaps, 1e-15), "o-", color=color, markersize=3, label=name)
 left.plot(0, 0, "k+", markersize=10)
 left.annotate("origin", (0, 0), (8, -3), textcoords="offset points")
-left.set(aspect="equal", ylim=(-0.6, 4.4), title="iterates in the hull")
-right.set(xlabel="step", ylabel="z'z - min z'z_i", title="gap")
+left.set(aspect="equal", ylim=(-0.6, 4.4), title="Iterates in the hull")
+right.set(xlabel="step", ylabel="z'z - min z'z_i", title="Gap")
 right.legend()
 plt.show()

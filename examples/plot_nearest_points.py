@@ -15,7 +15,7 @@ from swapsvm.geometry import polytope_distance
 
 rng = np.random.default_rng(1)
 P, Q = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) @ [[1.2, 0.5], [0.0, 0.7]]
-fig, axes = plt.subplots(1, 2, figsize=(10, 3.4), sharex=True, sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(10, 2.8), sharex=True, sharey=True)
 for ax, apart in zip(axes, (6.0, 2.4), strict=True):
     moved = Q + np.array([apart, 0.6])
     found = polytope_distance(P, moved)
@@ -32,5 +32,5 @@ for ax, apart in zip(axes, (6.0, 2.4), strict=True):
             ax.plot(*ends.T, color="#1c2330", linewidth=1.5 if side == 0 else 0.8, linestyle="-" if side == 0 else ":")
     ax.plot(*np.array([found.p, found.q]).T, "o-", color="#1c2330", markersize=6, zorder=3)
     distance = f"distance {found.distance:.4f}" if found.separated else f"distance below {found.distance:.0e}"
-    ax.set(aspect="equal", title=f"{distance}, stopped by {found.stop_reason!r}")
+    ax.set(aspect="equal", title=f"{distance.capitalize()}, stopped by {found.stop_reason!r}")
 plt.show()

@@ -37,6 +37,6 @@ right.scatter(u, v, s=2500 * surface.weights, color="#D55E00", linewidth=0)
 for k in np.flatnonzero(surface.weights > 0.01):
     label = f"{100 * surface.weights[k]:.0f} %"
     right.annotate(label, (u[k], v[k]), (11, 0), textcoords="offset points", va="center", annotation_clip=False)
-right.set(xlabel="u", ylabel="v", aspect="equal", title="A quadratic in two variables")
+right.set(xlabel="u", ylabel="v", xlim=(-1.15, 1.35), aspect="equal", title="A quadratic in two variables")
 right.grid(False)
 plt.show()

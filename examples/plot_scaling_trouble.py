@@ -2,9 +2,9 @@
 Trouble with scales: the same data, raw and scaled, and gammas out of all proportion
 ====================================================================================
 
-Distances add up over the columns. In the wine data ``proline`` counts in hundreds, most other columns in units: raw, a
-kernel sees nothing else. A gamma that is too small makes all rows alike, one that is too large makes each like itself
-only. ``ScalingWarning`` says so where it is beyond doubt (filled markers); hollow ones were silent.
+Distances add up over the columns. In the wine data the last one, proline, counts in hundreds, most others in units.
+Raw, a kernel sees nothing else. A gamma that is too small makes all rows alike, one that is too large makes each
+like itself only. ``ScalingWarning`` says so where it is beyond doubt (filled markers); hollow ones were silent.
 """
 
 import warnings
@@ -17,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 
 from swapsvm import SVC, ScalingWarning
 
-X, y = load_wine(return_X_y=True, as_frame=True)
+X, y = load_wine(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
-scaler = StandardScaler().set_output(transform="pandas").fit(X)
+scaler = StandardScaler().fit(X)
 data = {"raw": (X, X_test), "scaled": (scaler.transform(X), scaler.transform(X_test))}
 gammas = 10.0 ** np.arange(-10, 5)
 
@@ -35,7 +35,7 @@ for (name, (train, test)), color in zip(data.items(), ("#D55E00", "#0072B2"), st
     warned = np.array([bool(message) for message in said])
     ax.semilogx(gammas, scores, color=color, label=name)
     ax.scatter(gammas, scores, facecolors=np.where(warned, color, "white"), edgecolors=color, zorder=3)
-ax.axhline(100 * y_test.value_counts(normalize=True).max(), color="#5b6575", linestyle=":")
+ax.axhline(100 * np.bincount(y_test).max() / len(y_test), color="#5b6575", linestyle=":")
 ax.annotate("all in the largest class", (gammas[0], 35.5), color="#5b6575")
 ax.scatter([], [], color="#5b6575", label="with a ScalingWarning")
 ax.set(xlabel="gamma", ylabel="test accuracy, %", ylim=(30, 103))

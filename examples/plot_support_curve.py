@@ -15,12 +15,12 @@ from sklearn.model_selection import train_test_split
 
 from swapsvm import SVC, reduce_support
 
-X, y = make_classification(4000, 12, n_informative=6, n_clusters_per_class=4, flip_y=0.1, random_state=0)
+X, y = make_classification(2400, 12, n_informative=6, n_clusters_per_class=4, flip_y=0.1, random_state=0)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 model = SVC(C=2, gamma=0.04).fit(X, y)
 by_weight = model.support_[np.argsort(-np.abs(model.dual_coef_[0]))]
 
-sizes, scores, alone, gaps = [6, 12, 25, 50, 100, 200, 400], [], [], []
+sizes, scores, alone, gaps = [6, 12, 25, 50, 100, 200], [], [], []
 for size in sizes:
     small = reduce_support(model, X, y, max_vectors=size)
     largest = SVC(C=2, gamma=0.04).fit(X[by_weight[:size]], y[by_weight[:size]])

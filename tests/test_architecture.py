@@ -15,7 +15,7 @@ LAYERS = [
     ["gram"],
     ["problems"],
     ["rays", "trace"],
-    ["state", "hull"],
+    ["state"],
     ["solvers"],
     ["stopping", "solve"],
     ["geometry", "estimators"],

@@ -268,6 +268,12 @@ def test_a_search_is_measured_in_its_own_process(tmp_path):
     assert found[0]["grid"] == found[1]["grid"]
     selection.main([*words, "--searches", "SVCCV", "--limit", "0.001"])
     assert records.read(output)[-1]["status"] == "timeout"
+    selection.main([*words, "--searches", "SVCCV"])
+    text = (tmp_path / "report.md").read_text()
+    ratio = found[1]["seconds"] / records.read(output)[-1]["seconds"]
+    assert (
+        f"| scikit-learn | {found[1]['seconds']:.1f} s |" in text and f"the ratios: scikit-learn {ratio:.3g}." in text
+    )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # Frank-Wolfe is cut

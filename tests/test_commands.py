@@ -334,7 +334,7 @@ def test_ctrl_c_leaves_no_file(data, tmp_path, monkeypatch, capsys):
         (["info", "DATA"], "neither a model saved by swapsvm nor one of LIBSVM"),
         (["info", "missing"], "No such file"),
         (["convert", "SAVED", "no/such.libsvm"], "there is no folder"),
-        (["reduce", "SAVED", "DATA", "small"], "give one of max_vectors=None and max_accuracy_loss=None"),
+        (["reduce", "SAVED", "DATA", "small"], "one of the arguments --max-vectors --max-accuracy-loss is required"),
         (["reduce", "SAVED", "DATA", "small", "--max-vectors", "0"], "max_vectors=0 must be a positive integer"),
         (["reduce", "SAVED", "DATA", "small", "--max-accuracy-loss", "0.1"], "belong together"),
         (["reduce", "SAVED", "narrow.csv", "small", "--max-vectors", "5"], "the rows have 2 features, not the 4"),

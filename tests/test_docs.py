@@ -72,6 +72,15 @@ def test_every_public_module_has_an_api_page():
     assert public - {"swapsvm.estimators"} <= shown  # whose one class is in swapsvm
 
 
+def test_the_api_index_lists_every_public_name():
+    index = (ROOT / "docs" / "api" / "index.md").read_text()
+    rows = dict(re.findall(r"^\| \[(swapsvm[\w.]*)\]\(\w+\.md\) \| (.*) \|$", index, re.MULTILINE))
+    assert len(rows) == len(list((ROOT / "docs" / "api").glob("*.md"))) - 1  # a row for each page but the index
+    for module, row in rows.items():
+        names = set(getattr(importlib.import_module(module), "__all__", [])) - {"__version__"}
+        assert names <= set(re.findall(r"`(\w+)`", row)), module
+
+
 def test_types_are_shipped():
     assert resources.files(swapsvm).joinpath("py.typed").is_file()
 

@@ -19,9 +19,8 @@ SECONDS = 5.0  # of CPU time, for each
 @pytest.fixture
 def shown(monkeypatch):
     """The figures that were open when the script showed them."""
-    pyplot.close("all")  # those of other tests
-    figures = []
     pyplot.close("all")  # what other tests of this process left open
+    figures = []
     monkeypatch.setattr(pyplot, "show", lambda: figures.extend(map(pyplot.figure, pyplot.get_fignums())))
     yield figures
     pyplot.close("all")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from swapsvm.hull import HullState
 from swapsvm.problems.hull import BallHull, DifferenceHull, PointHull, Points
 from swapsvm.solvers import make_solver
 from swapsvm.state import Limits
+from swapsvm.state.hull import HullState
 
 from . import reference
 from .cases import points, random_rows

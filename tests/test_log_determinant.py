@@ -11,7 +11,8 @@ from swapsvm.problems import Concave, LogDeterminant
 from swapsvm.problems.log_determinant import Moments
 from swapsvm.rays import Away, Swap, Toward
 from swapsvm.solvers import SOLVERS
-from swapsvm.state import REFRESH, open_state
+from swapsvm.state import open_state
+from swapsvm.state.log_determinant import REFRESH
 
 from .cases import on_simplex, random_rows
 from .walking import started, walk

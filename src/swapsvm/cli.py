@@ -57,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def one_line(error: Exception) -> str:
-    """The message without its line breaks."""
+    """The message without its line breaks; of files that the system refuses, without its error number."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split())
 
 

@@ -41,7 +41,7 @@ CURVE_TOL = 1e-6
 CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap falls like 1/t, would need billions
 
 AXES = {"evaluations": "kernel values computed", "iteration": "iterations", "seconds": "seconds"}
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#0072B2")  # Okabe-Ito: colour-blind-safe
+COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#000000", "#D55E00")  # Okabe-Ito: colour-blind-safe
 STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.spines.top": False,

@@ -31,9 +31,11 @@ def add_reduce(subcommands: Subcommands) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model of `swapsvm train`")
     add_data(parser)
     parser.add_argument("output", metavar="OUTPUT", help="where to; .libsvm: LIBSVM's text, .onnx: ONNX")
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--max-vectors", type=int, metavar="N", help="support vectors to keep, at most")
+    loss = "as few as lose no more than this part of the accuracy on --validation (0.005 is half a percent)"
+    goal.add_argument("--max-accuracy-loss", type=float, metavar="PART", help=loss)
     add = parser.add_argument
-    add("--max-vectors", type=int, metavar="N", help="most support vectors")
-    add("--max-accuracy-loss", type=float, metavar="PART", help="instead: as few as lose no more on --validation")
     add("--validation", metavar="FILE", help="rows and labels to measure the accuracy on, in the format of DATA")
     add("--max-time", type=float, metavar="SECONDS", help="stop then, and report the gap that was reached")
     add_json(parser)

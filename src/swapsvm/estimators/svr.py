@@ -242,7 +242,7 @@ class SVR(RegressorMixin, KernelMachine):
         self.epsilon_ = problem.tube(at.weights, at.value, at.gap) if learned else float(self.epsilon)
 
     def predict(self, X: Any) -> np.ndarray:
-        """sum_i dual_coef_i k(x_i, x) + intercept_, in the precision of the data."""
+        """``sum_i dual_coef_i k(x_i, x) + intercept``, in the precision of the data."""
         return expansion_values(self, self._checked_rows(X))[:, 0]
 
     @property

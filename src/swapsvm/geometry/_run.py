@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..hull import HullState
 from ..problems.hull import Hull
 from ..solve import Run
 from ..solvers import Solver, make_solver
+from ..state.hull import HullState
 from ..stopping import Progress, Stop
 
 MOST_PASSES = 10_000  # ten or twenty do for blocks; Frank-Wolfe may want any number of them

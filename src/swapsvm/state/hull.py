@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .gram import Gram
-from .kernels import Precomputed
-from .problems import Quadratic
-from .problems.hull import Hull
-from .rays import Ray, Search
-from .state import GradientState, KernelState, State
+from ..gram import Gram
+from ..kernels import Precomputed
+from ..problems import Quadratic
+from ..problems.hull import Hull
+from ..rays import Ray, Search
+from ._base import State
+from .gradient import GradientState
+from .kernel import KernelState
 
 NEWCOMERS = 64  # vertices that a pass over the points lists: those of the lowest scores
 

@@ -1,0 +1,48 @@
+"""The state of a run: weights, gradient and value, and the verbs that solvers are written in.
+
+``toward()`` is the ascent vertex, ``away()`` the descent vertex among the active ones, ``search(ray)`` an exact line
+search, ``move(m)`` a change of the weights. ``run`` is the loop.
+
+::
+
+    State ── KernelState                       kernel quadratics, compiled
+       └──── GradientState ── ConcaveState     a user's own g
+                  │                └────────── LogDeterminantState
+                  └────────── HullState        a hull whose vertices an oracle lists
+"""
+
+from __future__ import annotations
+
+from ..problems import Concave, LogDeterminant, Quadratic
+from ._base import Chooser, Limits, Ran, State
+from .concave import ConcaveState
+from .gradient import GradientState
+from .kernel import KernelState, Sampling
+from .log_determinant import LogDeterminantState
+
+__all__ = [
+    "Chooser",
+    "ConcaveState",
+    "GradientState",
+    "KernelState",
+    "Limits",
+    "LogDeterminantState",
+    "Problem",
+    "Ran",
+    "Sampling",
+    "State",
+    "open_state",
+]
+
+Problem = Concave | LogDeterminant | Quadratic
+
+
+def open_state(problem: Problem, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
+    """The state of a problem, without weights yet."""
+    if isinstance(problem, Quadratic):
+        return KernelState(problem, sampling=sampling, seed=seed)
+    if sampling is not None:
+        raise ValueError(
+            f"sampling={sampling!r} needs a kernel problem; a general concave g gives its whole gradient at once"
+        )
+    return LogDeterminantState(problem) if isinstance(problem, LogDeterminant) else ConcaveState(problem)

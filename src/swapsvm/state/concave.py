@@ -1,0 +1,176 @@
+"""The state of a user's own concave g: gradients from scratch, line searches by the root of the slope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..problems import Concave, LogDeterminant
+from ..problems.log_determinant import EPSILON
+from ..rays import Ray, Search
+from ._base import State
+from .gradient import GradientState
+
+_DOMAIN = ". If g has a domain (a logarithm of sums, say), pass start=, a point inside of it"
+
+
+class ConcaveState(GradientState):
+    """The state of a user's own g."""
+
+    def __init__(self, problem: Concave | LogDeterminant) -> None:
+        self.problem: Any = problem
+        self.size = problem.size
+        self.weights = np.zeros(problem.size)
+        self.evaluations = 0
+        self._forget_progress()
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
+        return max(1.0, abs(self.value))
+
+    def second_order_away(self, i: int) -> int:
+        """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
+        if self.problem.hessian is None:
+            return self.away()
+        j = self.support
+        j = j[(self.gradient[j] < self.gradient[i]) & (j != i)]
+        if not len(j):
+            return self.away()
+        i_s = np.full(len(j), i)
+        h_ii, h_ij, h_jj = (self._hessian(*pair) for pair in ((i_s, i_s), (i_s, j), (j, j)))
+        curvature = -(h_ii - 2 * h_ij + h_jj)
+        rise = self.gradient[i] - self.gradient[j]
+        gains = np.divide(rise**2, curvature, out=np.full(len(j), np.inf), where=curvature > 0)
+        return int(j[np.argmax(gains)])
+
+    def search(self, ray: Ray) -> Search:
+        """Root of the slope on the feasible interval; see ``_line_search``."""
+        longest, direction = ray.longest(self.weights), ray.direction(self.weights)
+        if not float(self.gradient @ direction) > 0 or not longest < np.inf:
+            return Search(ray, 0.0, 0.0, False)
+        return _line_search(self, ray, direction, longest)
+
+    def face(self, variables: np.ndarray) -> State:
+        return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
+
+    def diagonal_range(self) -> tuple[float, float]:
+        if self.problem.hessian is None:
+            raise ValueError("the diagonal of a general concave g is known only if it offers hessian entries")
+        every = np.arange(self.size)
+        diagonal = -self._hessian(every, every) / 2
+        return float(diagonal.min()), float(diagonal.max())
+
+    def slope(self, direction: np.ndarray, step: float) -> float:
+        """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
+        self.evaluations += 1
+        trial = np.maximum(self.weights + step * direction, 0.0)
+        try:
+            with np.errstate(all="ignore"):
+                return float(np.asarray(self.problem.gradient(trial), dtype=np.float64) @ direction)
+        except (np.linalg.LinAlgError, ArithmeticError):  # a singular matrix, say, at the edge of the domain
+            return np.nan
+
+    def value_at(self, direction: np.ndarray, step: float) -> float:
+        """g at a trial point; the same."""
+        try:
+            with np.errstate(all="ignore"):
+                return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
+        except (np.linalg.LinAlgError, ArithmeticError):
+            return np.nan
+
+    def _hessian(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        assert self.problem.hessian is not None
+        entries = np.asarray(self.problem.hessian(self.weights, i, j), dtype=np.float64)
+        if entries.shape != i.shape or not np.isfinite(entries).all():
+            raise ValueError(f"hessian(a, i, j) must return {len(i)} finite entries; got shape {entries.shape}")
+        return entries
+
+    def _evaluate(self) -> None:
+        self.evaluations += 1
+        gradient = _in_double(self.problem.gradient(self.weights), "gradient")
+        if gradient.shape != (self.size,):
+            raise ValueError(f"gradient(a) must have shape {(self.size,)}; got {gradient.shape}")
+        if not np.isfinite(gradient).all():
+            bad = int(np.flatnonzero(~np.isfinite(gradient))[0])
+            raise ValueError(
+                f"gradient(a) is {gradient[bad]} at index {bad}: it must be finite at every feasible point reached"
+                f"{_DOMAIN}"
+            )
+        value = _in_double(self.problem.value(self.weights), "value")
+        if value.shape:
+            raise ValueError(f"value(a) must be a number; got shape {value.shape}")
+        if not np.isfinite(value):
+            raise ValueError(f"value(a) is {value}: it must be finite at every feasible point reached{_DOMAIN}")
+        self.gradient, self.value = gradient, float(value)
+        self.gap = float(gradient.max() - self.weights @ gradient)
+        self.gap_floor = 8 * EPSILON * max(float(np.abs(gradient).max()), abs(self.value))
+
+
+def _in_double(found: Any, name: str) -> np.ndarray:
+    """What a user's function gave, as an array of its own. A certificate of single precision would be none."""
+    array = np.array(found)
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        raise ValueError(
+            f"{name}(a) is of type {array.dtype}, and a certificate needs double precision: compute in float64 "
+            '(JAX: jax.config.update("jax_enable_x64", True) before anything else)'
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
+    """Maximize g(a + t d) over 0 <= t <= longest, knowing that the slope at 0 is positive.
+
+    The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside of the domain of g
+    (slope not finite, or steeper than at 0 and yet lower: digits of a matrix that is all but singular) is too far.
+    """
+    first = float(state.gradient @ direction)
+    steepest = first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max()))
+    slope = {0.0: first}
+
+    def slope_at(t: float) -> float:
+        if t not in slope:
+            found = state.slope(direction, t)
+            lost = found > steepest and not state.value_at(direction, t) >= state.value
+            slope[t] = np.nan if lost else found
+        return slope[t]
+
+    low, high = 0.0, longest
+    for _ in range(200):
+        if np.isfinite(slope_at(high)):
+            break
+        high = (low + high) / 2
+    if slope_at(high) >= 0 and high == longest:
+        _check_concave(state, direction, longest, first, max(slope.values()))
+        fall = first - slope_at(longest)
+        gain = first**2 * longest / (2 * fall) if fall > 0 else np.inf  # of the unclipped step, by the secant
+        return Search(ray, longest, gain, True)
+    while slope_at(high) > 0:  # between a point inside of the domain and one outside
+        low, high = high, (high + longest) / 2
+        if not np.isfinite(slope_at(high)) or high - low <= 1e-15 * longest:
+            high = low
+            break
+    step = high if slope_at(high) >= 0 else brentq(slope_at, low, high, xtol=1e-14 * longest, rtol=1e-13)
+    _check_concave(state, direction, step, first, max(v for v in slope.values() if np.isfinite(v)))
+    return Search(ray, step, _gain(state, direction, step, first), False)
+
+
+def _gain(state: ConcaveState, direction: np.ndarray, step: float, first: float) -> float:
+    gain = state.value_at(direction, step) - state.value
+    # A difference of values has no digits left near the maximum; half of slope times step is exact for a quadratic.
+    return gain if gain > 1e-8 * abs(state.value) else first * step / 2
+
+
+def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, first: float, steepest: float) -> None:
+    value = state.value_at(direction, step)
+    if value < state.value - 1e-8 * max(1.0, abs(state.value)):
+        raise ValueError(
+            f"g falls from {state.value:.6g} to {value:.6g} along an ascent line search: "
+            "it is not concave, or its gradient is not that of its value"
+        )
+    if steepest > first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max())):
+        raise ValueError(
+            f"the slope of g grows from {first:.6g} to {steepest:.6g} along a line search: g is not concave"
+        )
