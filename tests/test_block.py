@@ -260,3 +260,12 @@ def test_two_variables_of_one_row_share_its_line(cache_size):
     result = maximize(problem, "block", tol=1e-4)
     assert result.stop_reason == "gap"
     assert result.value == pytest.approx(-0.05 / 1200, rel=1e-2)  # weights cancel in pairs: only the ridge is left
+
+
+def test_single_precision_data_do_not_hold_up_a_small_tol():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 4)).astype(np.float32)
+    y = X[:, 0] + 0.5 * rng.standard_normal(700) > 0
+    single, double = (SVC(tol=1e-6).fit(rows, y) for rows in (X, X.astype(np.float64)))
+    assert single.relative_gap_ <= 1e-6
+    assert single.n_iter_[0] <= double.n_iter_[0] + 2

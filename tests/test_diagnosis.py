@@ -83,6 +83,7 @@ REASONABLE = {
     "one standardized and rare 0/1": np.c_[RANDOM.normal(size=(2000, 1)), RANDOM.random((2000, 30)) < 0.002],
     "heavy tails": RANDOM.standard_cauchy((2000, 10)),
     "components": RANDOM.normal(size=(2000, 50)) * np.exp(-np.arange(50.0)),
+    "components of eigh": RANDOM.normal(size=(2000, 50)) * np.exp(np.arange(-50.0, 0.0)),
     "one column": RANDOM.normal(size=(200, 1)),
     "one column that varies": np.c_[1e6 * RANDOM.normal(size=200), np.ones((200, 9))],
     "all the same": np.ones((100, 3)),

@@ -1,6 +1,7 @@
 """Fits that go on: exactly, from another problem's solution, after a kill; and checkpoints that are refused."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 
 from swapsvm import SVC, Checkpoint, ConvergenceWarning, Gram, Sampling
 from swapsvm.container import opened
@@ -160,6 +162,16 @@ def test_appended_rows_enter_with_weight_0(solver):
     cold = SVC(solver=solver, **{**SETTINGS, "tol": 1e-4}).fit(X, Y)
     assert few.n_iter_[0] < cold.n_iter_[0]
     np.testing.assert_allclose(few.decision_function(X), cold.decision_function(X), atol=0.05)
+
+
+def test_two_classes_stay_a_pair_of_three():
+    """Signs are turned: of two classes the second is positive, of a pair of several the first."""
+    rows, labels = np.vstack([X, X[:50] + 3.0]), np.append(Y, np.full(50, 2))
+    model = SVC(solver="swap2", **SETTINGS, warm_start=True).fit(X, Y)
+    model.set_params(tol=1e-4).fit(rows, labels)
+    cold = SVC(solver="swap2", **{**SETTINGS, "tol": 1e-4}).fit(rows, labels)
+    assert model.n_iter_[0] == 1 < cold.n_iter_[0]
+    assert model.results_[0].value == pytest.approx(cold.results_[0].value, rel=2e-4)
 
 
 def test_a_new_class_keeps_the_pairs_that_were_there():
@@ -340,10 +352,67 @@ def test_no_certificate_is_believed(written, tmp_path):
 def test_what_is_no_path_is_refused(checkpoint):
     with pytest.raises(ValueError, match="must be the path of a file"):
         SVC(checkpoint=checkpoint).fit(X, Y)
+
+
+@pytest.mark.parametrize("seconds", [-1, np.nan, "3", None])
+def test_seconds_are_a_number(seconds):
     with pytest.raises(ValueError, match="must be a finite number"):
-        Checkpoint("a", -1)
+        Checkpoint("a", seconds)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        SVC(checkpoint=tmp_path / "none" / "a").fit(X, Y)
+@pytest.mark.parametrize(
+    ("place", "error", "match"),
+    [
+        ("none/a", FileNotFoundError, "there is no folder"),
+        ("", IsADirectoryError, "is a folder"),
+        ("a", PermissionError, "may not be written to"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch, place, error, match):
+    if error is PermissionError:  # a superuser may write anywhere
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    seen = []
+    with pytest.raises(error, match=match):
+        SVC(checkpoint=tmp_path / place, callbacks=seen.append).fit(X, Y)
+    assert not seen
+
+
+def test_a_write_that_fails_does_not_end_the_fit(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    checkpoint = Checkpoint(folder / "a", seconds=0)
+    model = SVC(solver="swap2", **SETTINGS, checkpoint=checkpoint, callbacks=lambda _: shutil.rmtree(folder, True))
+    with pytest.warns(RuntimeWarning, match="could not be written, and the fit goes on"):
+        model.fit(X, Y)
+    assert model.stop_reason_ == "gap"
+
+
+class Bell:
+    """A kernel function with a width that can be set."""
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def __call__(self, rows, others):
+        return rbf_kernel(rows, others, gamma=self.gamma)
+
+
+def test_a_kernel_function_that_has_changed_starts_anew():
+    bell = Bell(0.1)
+    model = SVC(kernel=bell, solver="swap2", warm_start=True).fit(X, Y)
+    bell.gamma = 1.0
+    model.fit(X, Y)
+    whole = SVC(kernel=Bell(1.0), solver="swap2").fit(X, Y)
+    assert model.stop_reason_ == "gap"
+    assert model.results_[0].value == pytest.approx(whole.results_[0].value, rel=2e-2)
+
+
+def test_a_kernel_function_is_known_by_its_values(tmp_path):
+    def fit(bell, **options):
+        return SVC(kernel=bell, solver="swap2", C=10.0, tol=1e-4, checkpoint=tmp_path / "a", **options)
+
+    cut(fit(Bell(0.1), max_iter=20), X, Y)
+    with pytest.raises(ValueError, match="kernel differ"):
+        fit(Bell(0.2)).fit(X, Y)
+    model = fit(Bell(0.1)).fit(X, Y)  # another object, as in another process
+    assert_same_run(model, SVC(kernel=Bell(0.1), solver="swap2", C=10.0, tol=1e-4).fit(X, Y))

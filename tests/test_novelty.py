@@ -346,6 +346,8 @@ def test_callbacks_see_models_of_the_fit(Detector):
         ({"contamination": 0}, r"contamination=0 must be 'auto' or a number in \(0, 0.5\]"),
         ({"contamination": 0.6}, r"contamination=0.6 must be"),
         ({"contamination": "most"}, r"contamination='most' must be"),
+        ({"slack": None}, r"slack=None must be"),
+        ({"contamination": None}, r"contamination=None must be"),
         ({"kernel": "cosine"}, r"kernel='cosine'"),
         ({"gamma": -1.0}, r"gamma=-1.0 must be a positive"),
         ({"solver": "newton"}, r"solver='newton' is unknown"),
@@ -381,3 +383,16 @@ def test_bad_rows_are_refused(Detector, X, weights, message):
 def test_a_kernel_that_is_negative_on_the_diagonal_is_refused(Detector):
     with pytest.raises(ValueError, match=r"the mean of k\(x, x\) is -.*: the kernel is not positive semidefinite"):
         Detector(kernel=lambda A, B: -(A @ B.T)).fit(random_rows(10, 2))
+
+
+@pytest.mark.parametrize("Detector", [OneClassSVM, SVDD])
+@pytest.mark.parametrize("scale", [1e160, 1e-160])
+def test_lengths_out_of_range_are_named(Detector, scale):
+    with pytest.raises(ValueError, match="scale the data"):
+        Detector(kernel="linear").fit(scale * np.arange(1.0, 13.0).reshape(6, 2))
+
+
+def test_a_gap_below_zero_is_rounding():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert SVDD(slack=0, gamma=1.0).fit(np.zeros((50, 3))).relative_gap_ <= 0

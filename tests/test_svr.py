@@ -192,6 +192,10 @@ def test_limits_end_a_fit_with_a_certified_model():
     [
         ({"epsilon": -0.1}, "epsilon=-0.1 must be"),
         ({"epsilon": np.nan}, "epsilon=nan must be"),
+        ({"epsilon": None}, "epsilon=None must be"),
+        ({"C": None}, "C=None must be"),
+        ({"C": "1"}, "C='1' must be"),
+        ({"C": 1e300}, "lower C"),
         ({"epsilon": np.inf}, "epsilon=inf must be"),
         ({"epsilon": "small"}, "epsilon='small' must be"),
         ({"C": 0.0}, "C=0.0 must be"),

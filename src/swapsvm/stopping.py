@@ -28,7 +28,7 @@ class Progress:
         """gap / scale."""
         if self.scale > 0:
             return self.gap / self.scale
-        return 0.0 if self.gap == 0 else float("inf")
+        return 0.0 if self.gap <= 0 else float("inf")  # below zero it is rounding
 
 
 class Stop(ABC):

@@ -122,7 +122,8 @@ def _listed(columns: np.ndarray, names: Sequence[str] | None) -> str:
 
 def _by_size(spreads: np.ndarray) -> bool:
     """Whether columns stand in the order of their spreads, as components do: those are small for a reason."""
-    return len(spreads) >= 5 and bool(np.mean(np.diff(spreads) <= 0) > 0.9)
+    steps = np.diff(spreads)
+    return len(spreads) >= 5 and bool(max(np.mean(steps <= 0), np.mean(steps >= 0)) > 0.9)
 
 
 def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Callable[[], float]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..trace import RECORD
 from .diagnosis import total_weight, warn_of_scaling
 from .fitting import Fitting
 from .interrupts import Interrupts
-from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint
+from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint, kernel_identity
 from .observing import Observers
 from .subproblems import Subproblem
 from .tasks import CallbackSupportMixin, Tasks, with_callbacks
@@ -116,8 +117,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             del self._tasks
 
     def _check_parameters(self) -> None:
-        has_C = "C" in self.get_params(deep=False)
-        if has_C and not (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C))):
+        has_C, number = "C" in self.get_params(deep=False), isinstance(self.C, Real)
+        if has_C and not (number and (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C)))):
             raise ValueError(f"C={self.C!r} must be a positive finite number{', or inf' if self._hard_margin else ''}")
         if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
@@ -171,7 +172,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """
         if self._hard_margin and np.isinf(self.C):
             return np.float64
-        single = self.solver == "block" and self.tol >= LEAST_SINGLE_TOL and X.shape[0] > LARGEST_DOUBLE
+        if self.solver == "block" and self.tol < LEAST_SINGLE_TOL and not isinstance(kernel, Precomputed):
+            return np.float64  # blocks that single precision cannot solve any further take long to find that out
+        single = self.solver == "block" and X.shape[0] > LARGEST_DOUBLE
         if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
             return X.dtype
         return np.float32
@@ -209,7 +212,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         return Gram(kernel, X, groups=groups, dtype=self._value_type(kernel, X), **options)
 
     def _gram_settings(self, kernel: Kernel, X: Any, groups: list[np.ndarray]) -> Any:
-        settings = kernel, np.dtype(self._value_type(kernel, X)), self.cache_size, self.n_jobs
+        settings = (
+            kernel,
+            np.dtype(self._value_type(kernel, X)),
+            self.cache_size,
+            self.n_jobs,
+            kernel_identity(kernel, X),
+        )
         return (*settings, fingerprint(*(rows.astype(np.int32) for rows in groups)), fingerprint(X))
 
     def _solver_settings(self) -> Any:
@@ -228,7 +237,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         identity = {
             "estimator": type(self).__name__,
             "rows": fingerprint(gram.X),
-            "kernel": repr(gram.kernel),
+            "kernel": kernel_identity(gram.kernel, gram.X),
             "precision of kernel values": str(gram.dtype),
             "solver": repr(self._solver_settings()),
             "C": repr(self.C and float(self.C)),

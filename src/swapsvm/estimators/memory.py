@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ import scipy.sparse as sp
 
 from ..container import Format, faults_named, opened, require
 from ..gram import Gram
+from ..kernels import Function, Kernel
 from ..problems import Quadratic
 from ..rays import KINDS
-from ..solve import Memory, Run
+from ..solve import Memory, Run, warn_user
 from ..state import State
 from ..stopping import Progress
 from ..trace import RAW, Trace
@@ -34,6 +36,7 @@ from .subproblems import Subproblem
 CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 1, "a checkpoint written by swapsvm")
 NUMBERS = ("stage", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Memory
 SNAPSHOT = ("active", "slots", "kept", "weights", "h", "numbers", "counts", "looks")  # of a state
+PROBES = 16  # rows on which a function is known by its values
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
             raise ValueError(f"checkpoint={self.path!r} must be the path of a file")
-        if not 0 <= self.seconds < math.inf:
+        if not isinstance(self.seconds, Real) or not 0 <= self.seconds < math.inf:
             raise ValueError(f"seconds={self.seconds!r} between two checkpoints must be a finite number, 0 or more")
 
 
@@ -83,16 +86,24 @@ class Kept:
         if sub.labels not in self.runs:
             return None
         state = self.runs[sub.labels][0]
-        before = _places(state.problem)  # type: ignore[attr-defined]
-        _, here, there = np.intersect1d(_places(problem), before, assume_unique=True, return_indices=True)
-        start = np.zeros(problem.size)
-        start[here] = state.weights[there]
+        start = _carried(state, problem, 1)
+        if problem.linear is None and not start.any():  # Q is the same with all signs turned: two classes, then three
+            start = _carried(state, problem, -1)
         return start if start.any() else None
 
 
-def _places(problem: Quadratic) -> np.ndarray:
+def _carried(state: State, problem: Quadratic, turn: int) -> np.ndarray:
+    """Weights of a state for the variables of a problem of the same row, and of the same sign or the other one."""
+    before = _places(state.problem, turn)  # type: ignore[attr-defined]
+    _, here, there = np.intersect1d(_places(problem, 1), before, assume_unique=True, return_indices=True)
+    start = np.zeros(problem.size)
+    start[here] = state.weights[there]
+    return start
+
+
+def _places(problem: Quadratic, turn: int) -> np.ndarray:
     """A number for the row and the sign of each variable."""
-    return 3 * problem.rows.astype(np.int64) + problem.signs.astype(np.int64) + 1
+    return 3 * problem.rows.astype(np.int64) + turn * problem.signs.astype(np.int64) + 1
 
 
 def fingerprint(*values: Any) -> str:
@@ -107,6 +118,25 @@ def fingerprint(*values: Any) -> str:
         if array is not None:
             digest.update(array.reshape(-1).view(np.uint8).data if array.nbytes else b"")
     return digest.hexdigest()
+
+
+def kernel_identity(kernel: Kernel, X: Any) -> str:
+    """A kernel in words. A function is known by its values on a few rows: it may change, or lie elsewhere next time."""
+    if not isinstance(kernel, Function):
+        return repr(kernel)
+    some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], PROBES)).astype(np.intp)]
+    return f"function {fingerprint(kernel.block(some, some, np.float64).astype(np.float32))}"
+
+
+def check_writable(path: PathLike) -> None:
+    """An ``OSError`` that says why, if no file can be written there."""
+    goal = Path(path)
+    if goal.is_dir():
+        raise IsADirectoryError(f"checkpoint={str(path)!r} is a folder: name a file in it")
+    if not goal.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint={str(path)!r}: there is no folder {str(goal.parent)!r}")
+    if not os.access(goal.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"checkpoint={str(path)!r}: the folder {str(goal.parent)!r} may not be written to")
 
 
 def described(problem: Quadratic) -> str:
@@ -125,6 +155,7 @@ class CheckpointFile:
         self._place = {sub.labels: place for place, sub in enumerate(subproblems)}
         self._memories: dict[int, Memory] = {}
         self._lock, self._written = threading.Lock(), time.monotonic()
+        check_writable(checkpoint.path)  # now, not after the first minute of work
         if Path(checkpoint.path).exists():
             with opened(checkpoint.path) as file:
                 self._memories = self._read(*CHECKPOINT.read(file))
@@ -165,7 +196,10 @@ class CheckpointFile:
             header["runs"][str(place)] = _header_of(memory)
             stored = {**memory.state, "trace": memory.trace.raw().view(np.float64)}
             arrays |= {f"{place}/{name}": values for name, values in stored.items()}
-        CHECKPOINT.write(self._checkpoint.path, header, arrays)
+        try:
+            CHECKPOINT.write(self._checkpoint.path, header, arrays)
+        except OSError as error:  # such as a full disk: the fit is worth more than its copy
+            warn_user(f"this checkpoint could not be written, and the fit goes on: {error}", RuntimeWarning)
         self._written = time.monotonic()
 
     def _read(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[int, Memory]:

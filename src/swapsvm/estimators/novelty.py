@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from .prediction import kernel_sums
 from .subproblems import Subproblem
 
 ROUNDING = 64  # times the precision of the rows, in units of k(x, x): a point on the boundary counts as inside
+LEAST_LENGTH = 1e-250  # of a mean k(x, x) other than 0: 1 / C is a hundredth of its part per row
 
 
 class Detector(OutlierMixin, KernelMachine):
@@ -132,10 +134,10 @@ class Detector(OutlierMixin, KernelMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0 <= self.slack < float("inf"):
+        if not (isinstance(self.slack, Real) and 0 <= self.slack < float("inf")):
             raise ValueError(f"slack={self.slack!r} must be a finite number, 0 or more")
         part = 0.1 if self.contamination == "auto" else self.contamination
-        if isinstance(part, str) or not 0 < part <= 0.5:
+        if not (isinstance(part, Real) and 0 < part <= 0.5):
             raise ValueError(f"contamination={self.contamination!r} must be 'auto' or a number in (0, 0.5]")
 
     def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
@@ -145,6 +147,8 @@ class Detector(OutlierMixin, KernelMachine):
             raise ValueError(
                 f"the mean of k(x, x) is {mean:.3g}: the kernel is not positive semidefinite on these rows"
             )
+        if mean and not LEAST_LENGTH < mean < 1 / LEAST_LENGTH:
+            raise ValueError(f"the mean of k(x, x) is {mean:.3g}, out of the range of what is computed: scale the data")
         return mean or 1.0
 
     def _level(self, gram: Gram, model: Any) -> float:

@@ -68,7 +68,7 @@ def check_separable(sub: Subproblem, problem: L2SVC, result: Result) -> None:
     message = (
         f"C=inf needs separable classes: no hyperplane separates {sub.name} with a margin above {margin:.2g}, where "
         f"the largest |(phi(x), 1)| is {size:.3g}. {len(active)} rows prove it: see the attributes rows and weights of "
-        "this error. Use a finite C, or another kernel"
+        "this error. Centre and scale the data, use a finite C, or another kernel"
     )
     raise NotSeparableError(message, sub.labels, margin, problem.rows[active], result.weights[active])
 

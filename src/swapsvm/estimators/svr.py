@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -211,7 +212,7 @@ class SVR(RegressorMixin, KernelMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        number = not isinstance(self.epsilon, str) and 0 <= self.epsilon < float("inf")
+        number = isinstance(self.epsilon, Real) and 0 <= self.epsilon < float("inf")
         if not number and self.epsilon != "auto":
             raise ValueError(f"epsilon={self.epsilon!r} must be a finite number, 0 or more, or 'auto'")
 
@@ -227,9 +228,9 @@ class SVR(RegressorMixin, KernelMachine):
     def _value_type(self, kernel: Kernel, X: Any) -> Any:
         """Single precision has no digits for the ridge 1/C beside kernel values that are millions of times larger."""
         chosen = super()._value_type(kernel, X)
-        if chosen == X.dtype or self.C * Gram(kernel, X, cache_size=0).diagonal().max() < LARGEST_RATIO:
+        if np.dtype(chosen).itemsize >= X.dtype.itemsize:
             return chosen
-        return X.dtype
+        return chosen if self.C * Gram(kernel, X, cache_size=0).diagonal().max() < LARGEST_RATIO else X.dtype
 
     def _set_model(self, problem: L2SVR, at: Result | State) -> None:
         expansion = problem.model(at.weights, at.value)

@@ -37,6 +37,8 @@ class L2SVR(Quadratic):
         c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
         price = tube_price(targets, C * weight) if epsilon is None else 0.0
         radius = price or largest_sum(c, C * np.tile(weight, 2))
+        if not radius < 1 / LEAST:
+            raise ValueError(f"C={C!r} times the targets is out of the range of what is computed: lower C, or scale y")
         return cls(
             gram,
             ((0, 1.0), (0, -1.0), (0, 0.0)),
@@ -104,7 +106,7 @@ def largest_sum(c: np.ndarray, weight: np.ndarray) -> float:
     and by Cauchy sum_i b_i <= 2 sqrt(sum_i weight_i * sum_i weight_i max(c_i, 0)^2). Twice that leaves room.
     """
     largest = np.abs(c).max(initial=0.0) or 1.0
-    bound = np.sqrt(weight.sum() * (weight @ np.maximum(c / largest, 0.0) ** 2)) * largest
+    bound = np.sqrt(weight.sum()) * np.sqrt(weight @ np.maximum(c / largest, 0.0) ** 2) * largest
     return float(4.0 * bound) or 1.0
 
 
