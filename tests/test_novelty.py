@@ -396,3 +396,16 @@ def test_a_gap_below_zero_is_rounding():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert SVDD(slack=0, gamma=1.0).fit(np.zeros((50, 3))).relative_gap_ <= 0
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_a_ball_far_from_the_origin_is_right_or_refused(storage):
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    near = SVDD(kernel="linear", slack=0, tol=1e-6).fit(X)
+    far = SVDD(kernel="linear", slack=0, tol=1e-6).fit(storage(X + 1e3))
+    assert far.radius_ == pytest.approx(near.radius_, rel=1e-4)
+    np.testing.assert_allclose(far.center_, near.center_ + 1e3, atol=1e-3)
+    with pytest.raises(ValueError, match="Subtract the mean first"):
+        SVDD(kernel="linear", slack=0).fit(storage(X + 1e8))
+    equal = SVDD(kernel="linear", slack=0).fit(storage(np.full((50, 3), 1e8)))
+    assert equal.radius_ < 1e-6 * 1e8  # what rounding leaves of it

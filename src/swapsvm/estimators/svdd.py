@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..gram import Gram
 from ..problems import Ball, Sphere
 from .novelty import Detector
+
+LEAST_SPREAD = 1e-10  # of the squared length of rows: five digits of their distances are left
 
 
 class SVDD(Detector):
@@ -84,6 +87,12 @@ class SVDD(Detector):
 
     _problem = Ball
 
+    def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
+        length = super()._mean_length(gram, weights)
+        if self.kernel == "linear":
+            check_resolved(gram.X[weights > 0], length)
+        return length
+
     def _level(self, gram: Gram, model: Sphere) -> float:
         self.squared_norm_ = model.squared_norm
         if self.kernel == "precomputed":
@@ -106,6 +115,18 @@ class SVDD(Detector):
         if self.kernel != "linear":
             raise AttributeError(f"center_ is only there for kernel='linear', not for kernel={self.kernel!r}")
         return self._center()
+
+
+def check_resolved(X: Any, length: float) -> None:
+    """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would be one of rounding."""
+    center = np.asarray(X.mean(axis=0)).ravel()
+    spread = max(length - float(center @ center), 0.0)
+    lowest, highest = (np.asarray(end.todense() if sp.issparse(end) else end) for end in (X.min(axis=0), X.max(axis=0)))
+    if spread < LEAST_SPREAD * length and (highest > lowest).any():
+        raise ValueError(
+            f"the rows are {np.sqrt(length):.2g} from the origin, but close to each other: rounding of their products "
+            "swamps their distances. Subtract the mean first, as StandardScaler does"
+        )
 
 
 def constant_diagonal(gram: Gram) -> float:
