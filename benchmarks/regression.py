@@ -205,28 +205,26 @@ def surrounded(fits: list[dict[str, Any]]) -> str:
 
 
 def table(fits: list[dict[str, Any]]) -> str:
-    rows = ["| data | rows x features | who | C, gamma, epsilon | fit | CPU | test error | support | CPU / swapsvm's |"]
+    rows = [
+        "| data | rows x features | who | C, gamma, epsilon | fit | CPU | test error | support | fit, CPU / swapsvm's |"
+    ]
     rows.append("|---|---|---|---|---|---|---|---|---|")
-    ratios: dict[str, list[float]] = {}
-    for name in dict.fromkeys(line["data"] for line in fits):
-        ours = None
-        for who in LOSSES:
-            some = [line for line in fits if (line["data"], line["competitor"]) == (name, who)]
-            if not some:
-                continue
-            cpu = median(some, "cpu_seconds")
-            ours = cpu if who == "swapsvm" else ours
-            ratio = cpu / ours if ours else float("nan")
-            ratios.setdefault(who, []).append(ratio)
-            values = ", ".join(f"{value:.3g}" for value in some[0]["settings"].values())
-            rows.append(
-                f"| {name} | {some[0]['rows']} x {some[0]['features']} | {who} | {values} | "
-                f"{median(some, 'seconds'):.3g} s | {cpu:.3g} s | {median(some, 'test_error'):.4f} | "
-                f"{some[0]['support']} | {ratio:.3g} |"
-            )
-    means = {who: statistics.geometric_mean(values) for who, values in ratios.items() if who != "swapsvm"}
-    ends = ", ".join(f"{who} {value:.3g}" for who, value in means.items())
-    return "\n".join([*rows, "", f"Geometric means of the ratios of CPU seconds: {ends}.", ""])
+    ratios: dict[str, list[tuple[float, float]]] = {}
+    for name, who in product(dict.fromkeys(line["data"] for line in fits), LOSSES):
+        some, ours = ([f for f in fits if (f["data"], f["competitor"]) == (name, each)] for each in (who, "swapsvm"))
+        if not some:
+            continue
+        wall, cpu = (median(some, field) / median(ours, field) for field in ("seconds", "cpu_seconds"))
+        ratios.setdefault(who, []).append((wall, cpu))
+        values = ", ".join(f"{value:.3g}" for value in some[0]["settings"].values())
+        rows.append(
+            f"| {name} | {some[0]['rows']} x {some[0]['features']} | {who} | {values} | "
+            f"{median(some, 'seconds'):.3g} s | {median(some, 'cpu_seconds'):.3g} s | "
+            f"{median(some, 'test_error'):.4f} | {some[0]['support']} | {wall:.3g}, {cpu:.3g} |"
+        )
+    means = {who: map(statistics.geometric_mean, zip(*values, strict=True)) for who, values in ratios.items()}
+    ends = "; ".join(f"{who} {', '.join(f'{m:.3g}' for m in each)}" for who, each in means.items() if who != "swapsvm")
+    return "\n".join([*rows, "", f"Geometric means of the ratios of seconds and of CPU seconds: {ends}.", ""])
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
