@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Self
@@ -33,7 +34,7 @@ LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
 MOST_THREADS = 1024  # results do not depend on it, and a system that cannot start more ends the process
 
 
-class KernelMachine(CallbackSupportMixin, BaseEstimator):
+class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
     """An estimator whose fit solves one or several problems over one Gram.
 
     A subclass gives ``_fit``, which validates, makes the ``Subproblem``s, calls ``_solve`` and reads its model from the
@@ -96,8 +97,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     # ---- fit ------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        raise NotImplementedError  # of a subclass
+        """Validate, solve, and read the model."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit_or_forget(self, X: Any, y: Any, sample_weight: Any) -> Self:

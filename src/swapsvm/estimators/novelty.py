@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -151,13 +152,13 @@ class Detector(OutlierMixin, KernelMachine):
             raise ValueError(f"the mean of k(x, x) is {mean:.3g}, out of the range of what is computed: scale the data")
         return mean or 1.0
 
+    @abstractmethod
     def _level(self, gram: Gram, model: Any) -> float:
         """The score of the boundary, by the solution itself."""
-        raise NotImplementedError  # of a subclass
 
+    @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of rows that are checked."""
-        raise NotImplementedError  # of a subclass
 
     def _set_offset(self, offset: float) -> None:
         self.offset_ = offset
