@@ -21,7 +21,7 @@ X[:20] = rng.uniform([-1.8, -1.3], [2.8, 1.8], size=(20, 2))
 across, up = np.meshgrid(np.linspace(-2.0, 3.0, 160), np.linspace(-1.5, 2.0, 130))
 plane = np.column_stack([across.ravel(), up.ravel()])
 
-fig, panels = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True)
+fig, panels = plt.subplots(1, 3, figsize=(11, 3.9), sharey=True, layout="constrained")
 for ax, slack in zip(panels, [0.3, 0.01, 0.0001], strict=True):
     model = OneClassSVM(slack=slack, gamma=6.0).fit(X)
     scores = model.score_samples(plane).reshape(across.shape)
@@ -34,6 +34,6 @@ for ax, slack in zip(panels, [0.3, 0.01, 0.0001], strict=True):
     area = 120 * model.dual_coef_[0] / model.dual_coef_.max()
     ax.scatter(*X[model.support_].T, s=area, facecolors="none", edgecolors="#1c2330", linewidths=0.5)
     ax.scatter(*X.T, s=5, c=np.where(outside, "#D55E00", "#1c2330"))
-    ax.set_title(f"slack={slack}: {model.n_support_[0]} support vectors, {outside.sum()} outside", fontsize=9)
+    ax.set_title(f"slack={slack}\n{model.n_support_[0]} support vectors, {outside.sum()} outside", fontsize=9)
     ax.set_axis_off()
 plt.show()
