@@ -7,8 +7,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-
 #include "full_state.hpp"
 #include "run.hpp"
 #include "sampled_state.hpp"
@@ -43,6 +41,26 @@ std::vector<T> to_vector(const Vector<T>& array) {
   return std::vector<T>(array.data(), array.data() + array.shape(0));
 }
 
+// ---- stopping -----------------------------------------------------------------------------------------------
+
+// Ctrl-C inside a long computation: its handler may raise, or request a stop.
+void hear_signals() {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+void bind_stopping(nb::module_& m) {
+  nb::exception<Stopped>(m, "Stopped");
+  nb::class_<StopToken>(m, "StopToken")
+      .def("__init__", [](StopToken* self) { new (self) StopToken(hear_signals); })
+      .def("sharing", &StopToken::sharing)
+      .def("request", &StopToken::request)
+      .def("heed_requests", &StopToken::heed_requests, "heed"_a)
+      .def("set_seconds_left", &StopToken::set_seconds_left, "seconds"_a)
+      .def_prop_ro("requested", &StopToken::requested)
+      .def_prop_ro("stopped", &StopToken::stopped);
+}
+
 // ---- rows ---------------------------------------------------------------------------------------------------
 
 // Memory safety does not rest on the caller: a CSR matrix that points outside of itself is refused.
@@ -66,11 +84,12 @@ void check_same_features(const Rows<T>& left, const Rows<T>& right) {
 // sum_c coefs[c, o] k(left_r, right_c) with kernel values in V; one output has a faster way.
 template <class T, class V>
 void products_of(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
-                 int64_t outputs, double* out, int threads) {
+                 int64_t outputs, double* out, const Team& team) {
+  const bool spread = sizeof(V) == sizeof(double) && needs_differences(left, right, kernel);
   if (outputs == 1)
-    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, threads);
+    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, team, spread);
   else
-    fused_products<T, V>(left, right, kernel, coefs, outputs, out, threads);
+    fused_products<T, V>(left, right, kernel, coefs, outputs, out, team, spread);
 }
 
 template <class T>
@@ -102,7 +121,8 @@ void bind_rows(nb::module_& m, const char* name) {
         {
           nb::gil_scoped_release release;
           const auto compute = single ? products_of<T, float> : products_of<T, T>;
-          compute(left, right, kernel, coefs.data(), outputs, out.data(), usable_threads(threads));
+          StopToken signals(hear_signals);
+          compute(left, right, kernel, coefs.data(), outputs, out.data(), {usable_threads(threads), &signals});
         }
         return to_numpy<double>(std::move(out), {size_t(left.size), size_t(outputs)});
       },
@@ -116,7 +136,7 @@ void bind_rows(nb::module_& m, const char* name) {
         {
           nb::gil_scoped_release release;
           rounding_of_product<T, float>(left, all_rows(left.size), right, all_rows(right.size), kernel, coef.data(),
-                                        bound.data());
+                                        !left.sparse(), bound.data(), {});
         }
         return to_numpy(std::move(bound));
       },
@@ -333,14 +353,17 @@ auto exclusively(State<V>& state, Body body) {
   return body(state);
 }
 
-// Set by whoever wants long computations, of all threads, to end with what they have.
-std::atomic<bool> stop_requested{false};
-
-// Ctrl-C inside a long computation: its handler may raise, or ask to stop.
-bool hear_signals() {
-  nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  return !stop_requested;
+// The same, until the token of the state stops it.
+template <class V, class Body>
+auto stoppably(State<V>& state, Body body) {
+  return exclusively(state, [&](State<V>& s) {
+    struct Lent {
+      Gram<V>& gram;
+      ~Lent() { gram.exchange_token(nullptr); }
+    } lent{s.gram()};
+    s.gram().exchange_token(s.token().get());
+    return body(s);
+  });
 }
 
 std::tuple<double, double, bool> as_tuple(const Search& s) {
@@ -359,7 +382,6 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def_prop_ro("gap_floor", &S::gap_floor)
       .def_prop_ro("scale", &S::scale)
       .def_prop_ro("exhausted", &S::exhausted)
-      .def_prop_ro("quadratic", &S::quadratic)
       .def_prop_ro("radius", &S::radius)
       .def_prop_ro("support_size", &S::support_size)
       .def_prop_ro(
@@ -396,14 +418,14 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def("set_weights",
            [](S& s, const Vector<Index>& variables, const Vector<double>& values) {
              check_weights(s, variables, values);
-             exclusively(s, [&](S& state) { state.set_weights(to_vector(variables), to_vector(values)); });
+             stoppably(s, [&](S& state) { state.set_weights(to_vector(variables), to_vector(values)); });
            })
       .def("correct",
            [](S& s, const Vector<Index>& variables, const Vector<double>& values, double scale, double growth,
               bool fused) {
              check_weights(s, variables, values);
              const Correction correction{to_vector(variables), to_vector(values), scale, growth};
-             exclusively(s, [&](S& state) { state.correct(correction, fused); });
+             stoppably(s, [&](S& state) { state.correct(correction, fused); });
            })
       .def("face",
            [](S& s, const Vector<Index>& variables) {
@@ -421,13 +443,18 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def("solve_on",
            [](S& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks, double accuracy) {
              for (size_t k = 0; k < variables.shape(0); ++k) checked(s, variables(k));
-             Correction c = exclusively(s, [&](S& state) {
-               return state.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, 1.0, hear_signals});
+             Correction c = stoppably(s, [&](S& state) {
+               return state.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, 1.0});
              });
              return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale,
                                     c.growth);
            })
-      .def("certify", [](S& s) { exclusively(s, [](S& state) { state.certify(); }); })
+      .def("certify", [](S& s) { stoppably(s, [](S& state) { state.certify(); }); })
+      .def("prove", [](S& s) { stoppably(s, [](S& state) { state.prove(); }); })
+      .def_prop_ro("certificate_seconds", &S::certificate_seconds)
+      .def_prop_ro("certified", &S::certified)
+      .def_prop_ro("value_rounding", &S::value_rounding)
+      .def("set_token", &S::set_token, "token"_a.none())
       .def("snapshot",
            [](const S& s) {
              Snapshot p = s.snapshot();
@@ -479,7 +506,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
              if (s.support_size() == 0) throw std::invalid_argument("a state without weights has no other ridge");
              exclusively<V>(s, [&](State<V>&) { s.set_ridge(std::move(checked)); });
            })
-      .def("refresh", [](FullState<V>& s) { exclusively<V>(s, [&](State<V>&) { s.refresh(); }); })
+      .def("refresh", [](FullState<V>& s) { stoppably<V>(s, [&](State<V>&) { s.refresh(); }); })
       .def("extreme", [](FullState<V>& s, int64_t size) { return to_numpy(s.extreme(size)); })
       .def("violators", [](const FullState<V>& s, int64_t count) { return to_numpy(s.violators(count)); })
       .def("shrink", [](FullState<V>& s) { s.shrink(); })
@@ -558,6 +585,7 @@ NB_MODULE(_core, m) {
             new (self) KernelSpec{kind, gamma, coef0, degree};
           },
           "kind"_a, "gamma"_a = 1.0, "coef0"_a = 0.0, "degree"_a = 1);
+  bind_stopping(m);
   bind_rows<float>(m, "Rows32");
   bind_rows<double>(m, "Rows64");
   bind_gram<float>(m, "Gram32");
@@ -567,7 +595,6 @@ NB_MODULE(_core, m) {
   bind_functions<float>(m, "exponential32");
   bind_functions<double>(m, "exponential64");
   bind_svmlight(m);
-  m.def("request_stop", [](bool wanted) { stop_requested = wanted; }, "wanted"_a);
   m.def("simd_levels", &simd_levels);
   m.def("simd_level", &simd_level);
   m.def("select_simd", &select_simd, "level"_a);

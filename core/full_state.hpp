@@ -47,18 +47,21 @@ class FullState final : public State<V> {
   void set_ridge(std::vector<double> ridge) {
     terms_.ridge.swap(ridge);
     for (const Index v : active_) h_[v] += (this->ridge(v) - ridge[ridge.size() == 1 ? 0 : size_t(v)]) * weights_[v];
+    this->forget_certificate();
     this->set_value();
     this->forget_progress();
     scan_all();
   }
 
+  // The state is as it was before if the computation is stopped or a user's function fails.
   void correct(const Correction& correction, bool fused) override {
-    fresh_ = false;  // until the sums are there
-    const auto changes = this->change_weights(correction);
+    const auto changes = this->changes_of(correction);
     if (fused)
       sweep(changes, correction.scale);
     else
       add_columns(changes, correction.scale);
+    fresh_ = fused && correction.scale == 0;
+    this->change_weights(correction);
     this->set_value();
     scan_all();
     this->keep_room();
@@ -112,25 +115,35 @@ class FullState final : public State<V> {
         with_slack(kept_, this->slack_));
   }
 
-  // The gap needs h in double where it can be lowest (or, if b >= 0 is all that is asked, where a toward step would
-  // ascend), and on the support for the mean. Of any other variable it is enough to know that h, as computed in V,
-  // stays above that by more than its rounding.
   void certify() override {
     const double total = this->normalize_weights();
     if (fresh_)
       for (double& h : h_) h /= total;
-    const std::vector<double> error = errors();
-    if (!(error[0] < std::numeric_limits<double>::infinity())) return certify_all();
-    this->evaluate(fresh_ ? left_out() : this->all_variables(), false, h_);
-    this->evaluate(active_, true, h_);
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const Index v : active_) lowest = std::min(lowest, score(v));
-    if (terms_.grows) lowest = std::max(lowest, 0.0);
-    std::vector<Index> near;
+    try {
+      certify_h();
+    } catch (...) {  // what was computed so far is h of the same weights
+      this->forget_certificate();
+      this->set_value();
+      scan_all();
+      throw;
+    }
+  }
+
+  void prove() override {
+    std::vector<double> error = this->rounding_of_h(!fresh_);
+    if (!fresh_) this->evaluate(active_, true, h_);
+    this->set_value();
     for (int64_t v = 0; v < size_; ++v)
-      if (!(weights_[v] > 0) && !(score(v) - error[v] > lowest)) near.push_back(Index(v));
-    this->evaluate(near, true, h_);
-    begin_afresh();
+      if (!(weights_[v] > 0) && (!fresh_ || !(h_[v] < std::numeric_limits<double>::infinity())))
+        h_[v] = 0, error[v] = this->unknown_h(v);
+    fresh_ = false;
+    scan_all();
+    this->set_rounding(error);
+  }
+
+  double certificate_seconds() const override {
+    const double support = double(active_.size()), others = double(fresh_ ? left_out().size() : size_t(size_));
+    return support * (others * gram_->seconds_per_value(false) + 2 * support * gram_->seconds_per_value(true));
   }
 
  protected:
@@ -176,7 +189,7 @@ class FullState final : public State<V> {
     const auto& lines_i = gram_->column(this->row(has_i ? m.i : m.j), groups_, 0);
     const auto& lines_j = has_j && has_i ? gram_->column(this->row(m.j), groups_, 1) : lines_i;
     const double add = has_i ? m.add * this->sign(m.i) : 0.0, sub = has_j ? m.sub * this->sign(m.j) : 0.0;
-    parallel_chunks(int64_t(chunks_.size()), 1, threads(), [&](int64_t index, int64_t) {
+    parallel_chunks(int64_t(chunks_.size()), 1, team(), [&](int64_t index, int64_t) {
       const Chunk& c = chunks_[index];
       const Segment& s = segments_[c.segment];
       const ColumnUpdate<V> update{
@@ -196,6 +209,31 @@ class FullState final : public State<V> {
     for (size_t c = 0; c < chunks_.size(); ++c) visit(c);
   }
 
+  // The gap needs h in double where it can be lowest (or, if b >= 0 is all that is asked, where a toward step would
+  // ascend), and on the support for the mean. Of any other variable it is enough to know that h, as computed in V,
+  // stays above that by more than its rounding.
+  void certify_h() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    std::vector<double> error = this->rounding_of_h(false), exact_error = this->rounding_of_h(true);
+    if (!(error[0] < infinity)) {
+      this->evaluate(this->all_variables(), true, h_);
+      return begin_afresh(exact_error);
+    }
+    this->evaluate(fresh_ ? left_out() : this->all_variables(), false, h_);
+    fresh_ = true;
+    this->evaluate(active_, true, h_);
+    double lowest = infinity;
+    for (int64_t v = 0; v < size_; ++v) lowest = std::min(lowest, score(v) + (weights_[v] > 0 ? 0.0 : error[v]));
+    if (terms_.grows) lowest = std::max(lowest, 0.0);
+    std::vector<Index> near;
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0) && !(score(v) - error[v] > lowest)) near.push_back(Index(v));
+    this->evaluate(near, true, h_);
+    for (const auto* exact : {&active_, &near})
+      for (const Index v : *exact) error[v] = exact_error[v];
+    begin_afresh(error);
+  }
+
   // h <- scale h + Q_:W d in one pass over the kernel values of the changed variables W; none is stored.
   void sweep(const std::vector<std::pair<Index, double>>& changes, double scale) {
     typename Base::Expansion e;
@@ -206,7 +244,6 @@ class FullState final : public State<V> {
     else
       add_products(e, scale);
     for (const auto& [v, change] : changes) h_[v] += change * this->ridge(v);
-    fresh_ = scale == 0;
   }
 
   void add_products(const typename Base::Expansion& e, double scale) {
@@ -221,30 +258,33 @@ class FullState final : public State<V> {
   // The same from kept lines, which serve every row.
   void add_kept(const typename Base::Expansion& changes, double scale) {
     const typename Base::Expansion e = changes.merged();
-    for (size_t line = 0; line < groups_.size(); ++line) {
-      std::vector<double> product(size_t(gram_->group(groups_[line]).count), 0.0);
-      gram_->kept_product(groups_[line], {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), product.data());
-      for (const Segment& s : segments_)
-        for (int64_t k = 0; s.line == line && k < s.count; ++k) {
-          double& h = h_[s.offset + k];
-          if (h < std::numeric_limits<double>::infinity()) h *= scale;
-          h += s.sign * (product[k] + terms_.bias * e.total);
-        }
+    std::vector<std::vector<double>> products;  // of each line, all before any h changes
+    for (const int g : groups_) {
+      products.emplace_back(size_t(gram_->group(g).count), 0.0);
+      gram_->kept_product(g, {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), products.back().data());
     }
-  }
-
-  void certify_all() {
-    this->evaluate(this->all_variables(), true, h_);
-    begin_afresh();
+    for (const Segment& s : segments_)
+      for (int64_t k = 0; k < s.count; ++k) {
+        double& h = h_[s.offset + k];
+        if (h < std::numeric_limits<double>::infinity()) h *= scale;
+        h += s.sign * (s.sign == 0 ? 0.0 : products[s.line][k] + terms_.bias * e.total);
+      }
   }
 
   void begin_afresh() {
     fresh_ = true;
     sampled_ = false;
+    this->forget_certificate();
     this->set_value();
     this->forget_progress();
     scan_all();
     this->keep_room();
+  }
+
+  // The end of a certificate. A change of the radius would be a change of the point: room is made first.
+  void begin_afresh(const std::vector<double>& error) {
+    begin_afresh();
+    this->set_rounding(error);
   }
 
   std::vector<Index> left_out() const {
@@ -254,23 +294,19 @@ class FullState final : public State<V> {
     return out;
   }
 
-  // Bounds on the rounding of every h_ that was summed in V.
-  std::vector<double> errors() {
-    const typename Base::Expansion e = this->expansion();
-    const DistinctRows rows = this->rows_of(this->all_variables());
-    std::vector<double> bounds(rows.rows.size()), error(static_cast<size_t>(size_));
-    gram_->product_error(rows.selection(), {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), bounds.data());
-    for (size_t v = 0; v < error.size(); ++v) error[v] = bounds[size_t(rows.place[v])];
-    return error;
-  }
-
   // The same by cached columns, two at a time.
   void add_columns(const std::vector<std::pair<Index, double>>& changes, double scale) {
-    for (size_t k = 0; k < changes.size(); k += 2) {
-      const auto [i, add] = changes[k];
-      const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
-      const Move m{Kind::corrective, k == 0 ? scale : 1.0, i, add, j, -minus_sub, false};
-      for_each_chunk(m, [](size_t) {});
+    std::vector<double> before = h_;
+    try {
+      for (size_t k = 0; k < changes.size(); k += 2) {
+        const auto [i, add] = changes[k];
+        const auto [j, minus_sub] = k + 1 < changes.size() ? changes[k + 1] : std::pair<Index, double>{-1, 0.0};
+        const Move m{Kind::corrective, k == 0 ? scale : 1.0, i, add, j, -minus_sub, false};
+        for_each_chunk(m, [](size_t) {});
+      }
+    } catch (...) {
+      h_ = std::move(before);
+      throw;
     }
   }
 
@@ -285,7 +321,7 @@ class FullState final : public State<V> {
   }
 
   void scan_all() {
-    parallel_chunks(int64_t(chunks_.size()), 1, threads(), [&](int64_t c, int64_t) { scan(size_t(c)); });
+    parallel_chunks(int64_t(chunks_.size()), 1, team(), [&](int64_t c, int64_t) { scan(size_t(c)); });
     settle();
   }
 
@@ -310,7 +346,7 @@ class FullState final : public State<V> {
     throw std::invalid_argument("a kernel value is not finite");
   }
 
-  int threads() const { return size_ < 32768 ? 1 : gram_->threads(); }  // as in Gram::threads_for
+  Team team() const { return {size_ < 32768 ? 1 : gram_->threads()}; }  // as in Gram::team_for
 
   std::vector<Index> kept_;
   bool sampled_ = false;  // whether only some of the variables are watched

@@ -48,6 +48,9 @@ class Gram {
   }
   double diagonal(int64_t row) const { return diagonal_[row]; }
   int threads() const { return usable_threads(threads_); }
+  Team team() const { return {threads(), token_}; }
+  // Computations look at this token until there is another; null for none.
+  StopToken* exchange_token(StopToken* token) { return std::exchange(token_, token); }
 
   DistinctRows distinct(const std::vector<Index>& rows) {
     place_of_.resize(size_t(size()), -1);
@@ -82,17 +85,18 @@ class Gram {
 
   void line(int64_t row, Selection others, V* out) {
     evaluations_ += others.count;
-    source_->line(row, others, out, threads_for(others.count));
+    source_->line(row, others, out, team_for(others.count));
   }
   void block(Selection rows, Selection columns, V* out) {
-    if (rows.count == 0 || columns.count == 0) return;  // a user's function need not know nothing
+    if (rows.count == 0 || columns.count == 0) return;  // never call a user's function with an empty block
     evaluations_ += rows.count * columns.count;
-    source_->block(rows, columns, out, threads_for(rows.count * columns.count));
+    source_->block(rows, columns, out, team_for(rows.count * columns.count));
   }
   void product(Selection rows, Selection columns, const double* coef, double* out) {
     if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
     evaluations_ += rows.count * columns.count;
-    source_->product(rows, columns, coef, out, threads_for(rows.count * columns.count));
+    timed(false, rows.count * columns.count,
+          [&] { source_->product(rows, columns, coef, out, team_for(rows.count * columns.count)); });
   }
   // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
   // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
@@ -128,11 +132,20 @@ class Gram {
   void exact_product(Selection rows, Selection columns, const double* coef, double* out) {
     if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
     evaluations_ += rows.count * columns.count;
-    source_->exact_product(rows, columns, coef, out, threads_for(rows.count * columns.count));
+    timed(true, rows.count * columns.count,
+          [&] { source_->exact_product(rows, columns, coef, out, team_for(rows.count * columns.count)); });
   }
 
-  void product_error(Selection rows, Selection columns, const double* coef, double* bound) const {
-    source_->product_error(rows, columns, coef, bound);
+  // Bounds on what rounding does to a product, or to an exact one.
+  void rounding(Selection rows, Selection columns, const double* coef, bool exact, double* bound) const {
+    source_->rounding(rows, columns, coef, exact, bound, {threads(), token_});
+  }
+
+  // Seconds that a value of a product takes, as far as that was seen.
+  double seconds_per_value(bool exact) const {
+    if (pace_[exact] > 0) return pace_[exact];
+    if (pace_[!exact] > 0) return exact ? 3 * pace_[0] : pace_[1];
+    return 1e-10 * source_->work();
   }
 
   // Memory for working sets, handed from one class pair to the next: fresh pages cost more than what is put on them.
@@ -155,6 +168,15 @@ class Gram {
   static constexpr double kWorthKeeping = 100;  // operations
   static constexpr double kPartForLines = 0.5;  // of the budget; the rest is for the working set
 
+  // Notes the pace of a product that is long enough to tell.
+  template <class Compute>
+  void timed(bool exact, int64_t values, Compute compute) {
+    constexpr int64_t kEnough = 1 << 20;
+    const double begin = steady_seconds();
+    compute();
+    if (values >= kEnough) pace_[exact] = (steady_seconds() - begin) / double(values);
+  }
+
   struct Slot {
     int64_t row = -1;
     std::vector<int> groups;
@@ -171,7 +193,9 @@ class Gram {
 
   // A team of threads costs some microseconds, and far more when the cores are busy: below about 40 of one
   // thread's microseconds it does not pay.
-  int threads_for(int64_t values) const { return double(values) * source_->work() < 262144.0 ? 1 : threads(); }
+  Team team_for(int64_t values) const {
+    return {double(values) * source_->work() < 262144.0 ? 1 : threads(), token_};
+  }
 
   uint64_t line_key(int64_t row, int g) const { return uint64_t(row) * groups_.size() + uint64_t(g); }
 
@@ -184,7 +208,7 @@ class Gram {
       const int64_t width = std::min(kTogether, int64_t(columns.size()) - first);
       values.resize(size_t(n * width));
       block(group(g), {columns.data() + first, 0, width}, values.data());
-      parallel_chunks(n, kRowChunk, threads_for(n * width), [&](int64_t begin, int64_t count) {
+      parallel_chunks(n, kRowChunk, team_for(n * width), [&](int64_t begin, int64_t count) {
         for (int64_t c = 0; c < width; ++c)
           for (int64_t r = begin; r < begin + count; ++r) lines[first + c]->values[r] = values[r * width + c];
       });
@@ -196,7 +220,7 @@ class Gram {
     std::vector<double> kept_coef;
     for (size_t k = 0; k < lines.size(); ++k)
       if (lines[k]) kept.push_back(lines[k]->values.get()), kept_coef.push_back(coef[k]);
-    parallel_chunks(n, 2 * kRowChunk, threads_for(n * int64_t(kept.size())), [&](int64_t begin, int64_t count) {
+    parallel_chunks(n, 2 * kRowChunk, team_for(n * int64_t(kept.size())), [&](int64_t begin, int64_t count) {
       add_scaled<V>(
           int64_t(kept.size()), [&](int64_t k) { return kept[k] + begin; }, kept_coef.data(), out + begin, count);
     });
@@ -234,7 +258,7 @@ class Gram {
     for (const auto& request : missing) values += request.others.count;
     evaluations_ += values;
     try {
-      source_->lines(row, missing, threads_for(values));
+      source_->lines(row, missing, team_for(values));
     } catch (...) {  // a user's function failed: no half-filled line may stay behind
       release(s);
       for (Line* line : fresh) cache_.erase(line);
@@ -252,6 +276,8 @@ class Gram {
   SpareArray<V> spares_[2];
   int64_t evaluations_ = 0;
   int threads_;
+  StopToken* token_ = nullptr;
+  double pace_[2] = {0, 0};  // seconds per value of products: in V, exact
   std::mutex mutex_;
 };
 

@@ -228,7 +228,7 @@ SWAPSVM_ALWAYS_INLINE void sparse_tile(const Rows<T>& data, int64_t row, const V
   V own = 0;  // what does not depend on z: sum of x_f^2
   for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) {
     const V x = V(data.data[p]);
-    const V* zf = strip + data.indices[p] * kStripWidth<V>;
+    const V* zf = strip + int64_t(data.indices[p]) * kStripWidth<V>;
     if constexpr (R == Reduction::squared) own += x * x;
 #pragma GCC unroll 4
     for (int s = 0; s < kStripVectors; ++s) {

@@ -45,6 +45,7 @@ Progress run(State<V>& state, const Limits& limits) {
   const auto start = std::chrono::steady_clock::now();
   Progress progress;
   while (progress.moves < limits.moves) {
+    if (state.token() && state.token()->stopped()) break;
     if (state.gap() <= std::max(limits.eps, limits.tol * state.scale())) break;
     const Move move = Step::choose(state);
     progress.stalled = move.empty() || state.exhausted() || state.gap() <= state.gap_floor();

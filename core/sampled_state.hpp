@@ -62,6 +62,7 @@ class SampledState final : public State<V> {
   void certify() override {
     this->normalize_weights();
     this->evaluate(this->all_variables(), true, h_);
+    this->forget_certificate();
     this->set_value();
     this->forget_progress();
     candidates_.resize(size_);
@@ -72,6 +73,22 @@ class SampledState final : public State<V> {
     choose_vertices();
     candidates_.clear();
     candidates_.shrink_to_fit();
+    this->set_rounding(this->rounding_of_h(true));
+  }
+
+  void prove() override {
+    std::vector<double> error = this->rounding_of_h(true);
+    this->evaluate(active_, true, h_);
+    this->forget_certificate();
+    this->set_value();
+    for (int64_t v = 0; v < size_; ++v)
+      if (!(weights_[v] > 0)) h_[v] = 0, error[v] = this->unknown_h(v);
+    choose_vertices();
+    this->set_rounding(error);
+  }
+
+  double certificate_seconds() const override {
+    return double(active_.size()) * double(size_) * gram_->seconds_per_value(true);
   }
 
  protected:

@@ -74,7 +74,9 @@ class State {
   double slope() const { return 2 * (mean_score() - toward_score_); }  // of a toward step
   // A bound on what the value is below its maximum. For b >= 0 without a radius it is the primal value at w = sum b phi
   // minus the dual one; the slope bounds the maximum within the radius only.
-  double gap() const { return unit() * (terms_.grows ? excess_ : slope()); }
+  double gap() const { return unit() * (terms_.grows ? excess_ : slope()) + rounding_; }
+  bool certified() const { return certified_; }  // whether the gap is an upper bound, rounding included
+  double value_rounding() const { return value_rounding_; }  // of a certified value: the true one is at most this far off
   double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
   // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
   // a ball that its slack swallows. (With a radius b = 0 has the value zero, and all others of interest have more.)
@@ -144,6 +146,7 @@ class State {
 
   void move(const Move& m) {
     const double s = m.scale, p = m.add, q = m.sub;
+    forget_certificate();
     // a'Qa of the new point in closed form, from h and Q before the move
     double f = s * s * quadratic_;
     if (p != 0) f += p * p * diagonal(m.i) + 2 * s * p * h(m.i);
@@ -182,7 +185,7 @@ class State {
     const std::vector<V> rows = kernel_rows(variables, fresh);
     std::shared_ptr<V[]> values(new V[n * n]);
     for (size_t r = 0; r < fresh.size(); ++r) std::copy_n(&rows[r * n], n, &values[fresh[r] * n]);
-    parallel_chunks(int64_t(runs.size()), 1, gram_->threads(), [&](int64_t index, int64_t) {
+    parallel_chunks(int64_t(runs.size()), 1, Team{gram_->threads()}, [&](int64_t index, int64_t) {
       const Run& kept = runs[size_t(index)];
       for (size_t k = 0; k < kept.length; ++k) {
         V* row = &values[(kept.to + k) * n];
@@ -221,7 +224,7 @@ class State {
       throw;
     }
     options.most_growth = terms_.grows ? 8 * std::max(1.0, largest_radius_ / terms_.radius) : 1.0;
-    return working_set_->solve(quadratic_, half_linear_value_, options, gram_->threads());
+    return working_set_->solve(quadratic_, half_linear_value_, options, gram_->team());
   }
 
   virtual Snapshot snapshot() const {
@@ -257,8 +260,18 @@ class State {
   // the changed weights, from the cache or, `fused`, without it.
   virtual void correct(const Correction& correction, bool fused) = 0;
 
-  // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double.
+  // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double. The gap is then an upper
+  // bound, rounding included, until the next change.
   virtual void certify() = 0;
+
+  // A certificate without a pass over all rows, for a run that has no time left: what h is not known of is bounded by
+  // |h_v| <= sqrt(Q_vv a'Qa). It is as rigorous, and far larger unless h is known everywhere.
+  virtual void prove() = 0;
+
+  virtual double certificate_seconds() const = 0;  // that certify() will take, roughly
+
+  const std::shared_ptr<StopToken>& token() const { return token_; }
+  void set_token(std::shared_ptr<StopToken> token) { token_ = std::move(token); }
 
  protected:
   double ridge(int64_t v) const { return terms_.ridge[terms_.ridge.size() == 1 ? 0 : v]; }
@@ -350,6 +363,7 @@ class State {
   }
 
   void replace_weights(const std::vector<Index>& variables, const std::vector<double>& values) {
+    forget_certificate();
     clear_weights();
     for (size_t k = 0; k < variables.size(); ++k)
       if (values[k] > 0) set_weight(variables[k], values[k]);
@@ -383,18 +397,22 @@ class State {
     return values;
   }
 
-  // Sets the weights of a correction and returns what it changed beyond the scale: a_new - scale a_old.
-  std::vector<std::pair<Index, double>> change_weights(const Correction& c) {
+  // What a correction changes beyond the scale: a_new - scale a_old.
+  std::vector<std::pair<Index, double>> changes_of(const Correction& c) const {
+    std::vector<std::pair<Index, double>> changes;
+    for (size_t k = 0; k < c.variables.size(); ++k) {
+      const double change = c.weights[k] - c.scale * weights_[c.variables[k]];
+      if (change != 0) changes.push_back({c.variables[k], change});
+    }
+    return changes;
+  }
+
+  void change_weights(const Correction& c) {
+    forget_certificate();
     if (c.growth != 1.0) place_radius(terms_.radius * c.growth);
     if (c.scale != 1.0)
       for (const Index v : active_) weights_[v] *= c.scale;
-    std::vector<std::pair<Index, double>> changes;
-    for (size_t k = 0; k < c.variables.size(); ++k) {
-      const double change = c.weights[k] - weights_[c.variables[k]];
-      if (change != 0) changes.push_back({c.variables[k], change});
-      set_weight(c.variables[k], c.weights[k]);
-    }
-    return changes;
+    for (size_t k = 0; k < c.variables.size(); ++k) set_weight(c.variables[k], c.weights[k]);
   }
 
   // After a correction. One that neither raises the value nor lowers the gap can happen; three in a row are noise.
@@ -457,7 +475,9 @@ class State {
 
   // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
   std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
-    const DistinctRows left = rows_of(variables);
+    const bool all = int64_t(variables.size()) == size_;
+    const DistinctRows some = all ? DistinctRows{} : rows_of(variables);
+    const DistinctRows& left = all ? every_row() : some;
     const Selection right{e.rows.data(), 0, int64_t(e.rows.size())};
     std::vector<double> sums(left.rows.size()), out(variables.size());
     if (exact)
@@ -467,6 +487,12 @@ class State {
     for (size_t k = 0; k < out.size(); ++k)
       out[k] = sign(variables[k]) * (sums[size_t(left.place[k])] + terms_.bias * e.total);
     return out;
+  }
+
+  // The rows of all variables, in the order of the variables.
+  const DistinctRows& every_row() {
+    if (every_row_.place.empty()) every_row_ = rows_of(all_variables());
+    return every_row_;
   }
 
   DistinctRows rows_of(const std::vector<Index>& variables) {
@@ -481,6 +507,52 @@ class State {
     const std::vector<double> sums = products(variables, expansion(), exact);
     for (size_t k = 0; k < variables.size(); ++k)
       h[variables[k]] = sums[k] + ridge(variables[k]) * weights_[variables[k]];
+  }
+
+  // Bounds on |computed - true| of h_v for variables whose h was summed in V, or `exact`ly.
+  std::vector<double> rounding_of_h(bool exact) {
+    constexpr double u = std::numeric_limits<double>::epsilon() / 2;
+    const Expansion e = expansion();
+    const DistinctRows& rows = every_row();
+    std::vector<double> bounds(rows.rows.size()), error(static_cast<size_t>(size_));
+    gram_->rounding(rows.selection(), {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), exact, bounds.data());
+    const double of_bias = u * double(e.rows.size() + 4) * std::abs(terms_.bias);
+    for (int64_t v = 0; v < size_; ++v)
+      error[v] = sign(v) == 0 ? 0.0 : bounds[size_t(rows.place[v])] + of_bias + 4 * u * ridge(v) * weights_[v];
+    return error;
+  }
+
+  // Makes the gap an upper bound: every computed h_v is within error[v] of the true one.
+  void set_rounding(const std::vector<double>& error) {
+    constexpr double u = std::numeric_limits<double>::epsilon() / 2;
+    const double terms = 4 * double(active_.size() + 8) * u;  // of sums over the support, and of weights that sum to 1
+    double of_mean = terms * (std::abs(quadratic_) + std::abs(half_linear_value_));
+    for (const Index v : active_) of_mean += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
+    forget_certificate();
+    const double of_value = 2 * unit() * of_mean, size = scale();
+    double bound = of_value + unit() * (terms_.grows ? largest_excess(error) : largest_slope(error, of_mean));
+    // the scale that the gap is relative to may be smaller than it was computed
+    bound = size > 2 * of_value ? bound * size / (size - of_value) : std::max(bound, size);
+    rounding_ = std::max(0.0, bound - gap());
+    value_rounding_ = of_value, certified_ = true;
+  }
+  void forget_certificate() { rounding_ = value_rounding_ = 0, certified_ = false; }
+  // |h_v| <= sqrt(Q_vv a'Qa) by Cauchy and Schwarz, Q being positive semidefinite.
+  double unknown_h(int64_t v) const { return 1.01 * std::sqrt(std::max(0.0, diagonal(v) * quadratic_)); }
+
+  double largest_slope(const std::vector<double>& error, double of_mean) const {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (int64_t v = 0; v < size_; ++v) lowest = std::min(lowest, score(v) - error[v]);
+    return 2 * (mean_score() + of_mean - lowest);
+  }
+  // The excess is convex in the score, so largest at an end of its interval.
+  double largest_excess(const std::vector<double>& error) const {
+    double total = 0;
+    for (int64_t v = 0; v < size_; ++v)
+      if (v != slack_)
+        total += std::max(excess(score(v) - error[v], weights_[v], ridge(v)),
+                          excess(score(v) + error[v], weights_[v], ridge(v)));
+    return total * (1 + double(size_) * std::numeric_limits<double>::epsilon());
   }
 
   std::vector<Index> all_variables() const {
@@ -528,6 +600,10 @@ class State {
   double toward_score_ = 0;
   int64_t slack_ = -1;
   double excess_ = 0;           // sum of excess_of, as far as the state knows
+  double rounding_ = 0, value_rounding_ = 0;  // the former is added to the gap by a certificate
+  bool certified_ = false;
+  std::shared_ptr<StopToken> token_;
+  DistinctRows every_row_;
   std::vector<double> linear_;  // radius times half_linear
 
  private:

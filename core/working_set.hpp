@@ -4,7 +4,6 @@
 // those that stay are never computed or copied again: only rows and columns of newcomers are written.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -22,8 +21,7 @@ struct Terms {
   double bias = 0.0;
   // If positive: the simplex stands for b = radius a, c'b - b'Qb / 2 is what is reported, with c = radius half_linear.
   double radius = 0.0;
-  bool grows =
-      false;  // b >= 0 is all that is asked; the radius, which the slack makes possible, is a means (radius.hpp)
+  bool grows = false;  // b >= 0 is all that is asked; the radius, which the slack makes possible, is a means
 };
 
 // What a working set knows of a variable of the problem.
@@ -36,8 +34,7 @@ struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
   double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
-  double most_growth;           // of the radius
-  std::function<bool()> go_on;  // asked between blocks; may throw: the set is then left as it is, to be assigned again
+  double most_growth;  // of the radius
 };
 
 template <class V>
@@ -117,14 +114,15 @@ class WorkingSet {
 
   // Raises the value by moves among the members until their own gap is a part of what it was, or of the value. The
   // weights of all other variables are multiplied by the scale that comes back with the new weights.
-  Correction solve(double quadratic, double half_linear_value, const BlockOptions& options, int threads) {
+  Correction solve(double quadratic, double half_linear_value, const BlockOptions& options, const Team& team) {
     quadratic_ = quadratic, half_linear_value_ = half_linear_value, scale_ = growth_ = 1;
     const double first = gap();
     std::vector<Index> kept;
     for (int64_t b = 0; b < options.blocks; ++b) {
       if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
-      if (!options.go_on()) break;
-      if (!solve_block(kept, options, threads)) break;
+      if (team.token) team.token->listen();  // may throw: the set is then left as it is, to be assigned again
+      if (team.token && team.token->stopped()) break;
+      if (!solve_block(kept, options, team.threads)) break;
       if (grows_) make_room(options.most_growth);
     }
     Correction c;
@@ -210,11 +208,11 @@ class WorkingSet {
     for (int64_t first = 0; first < all; first += kNewcomers) {
       const int64_t width = std::min(kNewcomers, all - first);
       const Index* slots = &fresh[first];
-      std::vector<char> is_new(slots_.size(), 0);  // its row is written as a row: two threads may not both do it
+      std::vector<char> is_new(slots_.size(), 0);  // its row is written as a row: only one thread may write it
       for (int64_t k = 0; k < width; ++k) is_new[size_t(slots[k])] = 1;
       fresh_.resize(size_t(n * width));
       gram_->block(rows.selection(), {some.data() + first, 0, width}, fresh_.data());
-      parallel_chunks(n, kMirrored, n * width < 65536 ? 1 : gram_->threads(), [&](int64_t begin, int64_t length) {
+      parallel_chunks(n, kMirrored, Team{n * width < 65536 ? 1 : gram_->threads()}, [&](int64_t begin, int64_t length) {
         for (int64_t t = begin; t < begin + length; ++t)
           for (int64_t k = 0; k < width; ++k) row(leaders[t])[slots[k]] = fresh_[t * width + k];
         for (int64_t k = 0; k < width; ++k)
@@ -263,7 +261,7 @@ class WorkingSet {
       signs[k] = V(m.sign);
     }
     // Half of the matrix, because memory is what this waits for; i and n - 1 - i together make work of equal size.
-    parallel_chunks(int64_t(n + 1) / 2, 16, n < 512 ? 1 : threads, [&](int64_t begin, int64_t count) {
+    parallel_chunks(int64_t(n + 1) / 2, 16, Team{n < 512 ? 1 : threads}, [&](int64_t begin, int64_t count) {
       for (int64_t k = begin; k < begin + count; ++k) {
         copy_row(block, signs, size_t(k));
         copy_row(block, signs, n - 1 - size_t(k));
@@ -315,7 +313,7 @@ class WorkingSet {
                 int threads) {
     const int64_t n = count();
     product_.resize(size_t(n));
-    const int useful = n * int64_t(changed.size()) < 262144 ? 1 : threads;
+    const Team useful{n * int64_t(changed.size()) < 262144 ? 1 : threads};
     parallel_chunks(n, kColumns, useful, [&](int64_t begin, int64_t length) {
       std::fill_n(&product_[begin], length, 0.0);
       add_scaled<V>(

@@ -10,7 +10,7 @@ import swapsvm
 
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
-    ["_core"],
+    ["_core", "columns"],
     ["kernels", "datasets", "writing", "container"],
     ["gram"],
     ["problems"],

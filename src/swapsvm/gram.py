@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
+from .columns import without_empty_columns
 from .kernels import Function, Kernel, Precomputed
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
@@ -70,7 +71,7 @@ class Gram:
     cache_size : float, optional
         In megabytes. By default all values if they fit into a quarter of the memory and 1 GiB, else that much.
     n_threads : int, optional
-        By default all that OpenMP grants.
+        By default OMP_NUM_THREADS, or all processors that the process may use.
     dtype : numpy dtype, optional
         Of the kernel values; by default that of X. Certificates are computed in double in any case.
     checked : bool
@@ -113,7 +114,8 @@ class Gram:
                 budget,
                 threads,
             )
-        return cls.from_rows(as_rows(self.X), self.kernel.spec(), self.groups, budget, threads)
+        rows = as_rows(*without_empty_columns(self.X))
+        return cls.from_rows(rows, self.kernel.spec(), self.groups, budget, threads)
 
     def _matrix(self) -> np.ndarray:
         return _checked_matrix(self.X, self.dtype) if self._checked else np.ascontiguousarray(self.X, self.dtype)

@@ -8,12 +8,13 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ._core import Stopped, StopToken
 from .rays import KINDS
 from .solvers import Solver, make_solver
 from .solvers.fully_corrective import solve_face
@@ -24,7 +25,11 @@ from .trace import RAW, Trace
 logger = logging.getLogger(__name__)
 
 Callback = Callable[[Progress], Any]
+CLAIMS = ("unconfirmed", "stalled")  # reasons to certify, not yet to end
 SECONDS_PER_CALL = 0.05  # of compiled work between two looks at stop rules, callbacks and Ctrl-C
+ANSWER = 0.2  # seconds for what comes after Ctrl-C, or after a limit that was outlasted
+OVERTIME = 0.5  # a certificate may outlast the limit by this part of a tenth of it, or of half a second
+RESERVE = 1.25  # moves end this many times the estimated duration of the certificate before the limit
 MARGIN = 0.99  # a run ends a little below its target: the certificate, which is more exact, may come out a little above
 
 
@@ -49,6 +54,9 @@ class Result:
         Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
     certificate_seconds : float
         CPU time of this thread in the pass at the end that certified the gap.
+    full_pass : bool
+        Whether the gap comes from a pass over all rows. If a limit or Ctrl-C left no time for one, it is the best bound
+        that was proven without: as true, but larger than need be.
     trace : Trace
     """
 
@@ -62,6 +70,7 @@ class Result:
     samplings: int
     certificate_seconds: float
     trace: Trace
+    full_pass: bool = True
 
     @property
     def converged(self) -> bool:
@@ -113,7 +122,7 @@ def maximize(
     max_iter : int
         Most iterations; -1 for no limit.
     max_time : float, optional
-        Seconds. The certifying pass comes after them.
+        Seconds, the certifying pass included: moves end in time for it.
     stop : Stop or callable, optional
         A further rule, joined to the others: a function of the progress that gives a reason to end, or None.
     start : array, optional
@@ -162,14 +171,15 @@ def warn_not_converged(result: Result, what: str = "the run") -> None:
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
-        "callback": "let the callback go on",
+        "callback": "do not return False from the callback",
         "interrupted": "let it run on, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
     }
+    proof = "certified" if result.full_pass else "the best bound proven without a pass over all rows"
     message = (
         f"{what} stopped by {result.stop_reason!r} at a relative gap of {result.relative_gap:.2g} "
-        f"(gap {result.gap:.2g}). The model is feasible and its gap certified; for a smaller one "
+        f"(gap {result.gap:.2g}). The model is feasible and its gap {proof}; for a smaller one "
         f"{advice.get(result.stop_reason, 'run longer')}."
     )
     warn_user(message, ConvergenceWarning)
@@ -212,9 +222,11 @@ class Run:
         stop: Stop,
         callback: Callback | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        token: StopToken | None = None,
     ) -> None:
         solver.check(state)
         self.state, self.solver, self.stop, self.callback, self.clock = state, solver, stop, callback, clock
+        self.token = (token or StopToken()).sharing()
         self.trace = Trace(state.memory_pays)
         self.iteration = 0
         self.pause = 0.0  # a relative gap at which the callback is to be called as well
@@ -224,10 +236,17 @@ class Run:
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
+        self._largest = getattr(getattr(state, "problem", None), "largest_value", math.inf)  # proven bound on max g
+        self._proven: tuple[np.ndarray, Progress] | None = None  # the last certified point
         self._set_deadline()
 
     def _set_deadline(self) -> None:
-        self.state.clock, self.state.deadline = self.clock, self._began + self.stop.seconds
+        state = self.state
+        state.clock, state.deadline, state.token = self.clock, self._began + self.stop.seconds, self.token
+
+    def _seconds_left(self) -> float:
+        """Until the limit. By a clock other than the wall's, which compiled passes cannot look at, no end is near."""
+        return self.state.deadline - self.clock() if self.clock is time.perf_counter else math.inf
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights."""
@@ -248,10 +267,17 @@ class Run:
             variables = problem.start_variables(int(start_size), rng)
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else self.state.start_weights(variables)
-        self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self._set_start(variables[weights > 0], weights[weights > 0])
         if start is not None:
             self.solver.resume(self.state)
         self._started()
+
+    def _set_start(self, variables: np.ndarray, weights: np.ndarray) -> None:
+        try:
+            self.state.set_weights(variables, weights)
+        except Stopped:
+            raise KeyboardInterrupt("the fit was interrupted before it had a first model") from None
+        self._note_certificate()
 
     def resume(self) -> None:
         """Go on from the weights that the state has, the solution of a problem close by."""
@@ -298,25 +324,75 @@ class Run:
         while True:
             reason = self._until_stop()
             self.memory = self.remember() if self.remembers else None
-            began = time.thread_time()
-            self.state.certify()
-            self._certificate_seconds, self._certain = time.thread_time() - began, True
+            if not self._certify():
+                return self._unfinished(self._reason_to_end(reason))
             if self._gap_reached():
                 reason = "gap"
-            if reason not in ("unconfirmed", "stalled"):
+            if reason not in CLAIMS:
                 break
             if self.state.gap <= self._certified / 2:
                 self._certified, self._fruitless = self.state.gap, 0
                 continue
-            if self._refine():
-                continue
+            try:
+                if self._refine():
+                    continue
+            except Stopped:
+                reason = self._reason_to_end(reason)
+                break
             self._fruitless += 1
             if self._fruitless > self.state.patience:
                 reason = "precision"
                 break
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
-        return self._result(reason)
+        return self._result(reason, self.state.weights, self.progress())
+
+    def _certify(self) -> bool:
+        """Certify; False if there is no time for a pass over all rows."""
+        left, limit = self._seconds_left(), self.stop.seconds
+        interrupted = self.token.requested
+        self.token.heed_requests(not interrupted)
+        self.token.set_seconds_left(ANSWER if interrupted else max(left, 0.0) + OVERTIME * max(0.1 * limit, 0.5))
+        began = time.thread_time()
+        try:
+            self.state.certify()
+        except Stopped:
+            return False
+        finally:
+            self._certificate_seconds = time.thread_time() - began
+            self.token.heed_requests(True)
+        self._certain = True
+        self._note_certificate()
+        return True
+
+    def _note_certificate(self) -> None:
+        if self.state.certified:
+            progress = self.progress()
+            self._largest = min(self._largest, progress.value + progress.gap)
+            self._proven = self.state.weights, progress
+
+    def _reason_to_end(self, reason: str) -> str:
+        """Of a run that was stopped while it computed."""
+        if reason not in CLAIMS:
+            return reason
+        return "interrupted" if self.token.requested else "max_time"
+
+    def _unfinished(self, reason: str) -> Result:
+        """The end of a run without time for a pass over all rows, with the best bound that was proven before it.
+
+        If not even the value of the present point can be computed, the result is the last certified point.
+        """
+        self.token.heed_requests(False)
+        self.token.set_seconds_left(ANSWER if self._proven else math.inf)
+        try:
+            self.state.prove()
+        except Stopped:
+            assert self._proven
+            weights, progress = self._proven
+            return self._result(reason, weights, replace(self.progress(), value=progress.value, gap=progress.gap))
+        progress, rounding = self.progress(), self.state.value_rounding
+        gap = min(progress.gap, max(self._largest - progress.value, 0.0) + rounding)
+        return self._result(reason, self.state.weights, replace(progress, gap=gap), full_pass=False)
 
     def _refine(self) -> bool:
         """Go on from the same weights with kernel values in double, unless they are so already."""
@@ -324,6 +400,7 @@ class Run:
         if finer is None:
             return False
         support = self.state.support
+        finer.token = self.token
         finer.set_weights(support, self.state.weights[support])
         self._earlier_evaluations += self.state.evaluations
         self.state = finer
@@ -357,6 +434,8 @@ class Run:
                 return str(reason)
             if progress.gap <= (1.0 if self._certain else MARGIN) * target and self.state.confirmed(target):
                 return "sample" if self.state.trusts_samples else "unconfirmed"
+            if not self._has_time():
+                return self._reason_to_end("unconfirmed")
             moves = max(1, int(min(moves, self.stop.moves_left(progress))))
             began = time.perf_counter()
             if self._block(moves):
@@ -365,6 +444,14 @@ class Run:
             if self.callback is not None and self.callback(self.progress()) is False:
                 return "callback"
             moves = int(np.clip(moves * SECONDS_PER_CALL / max(took, 1e-9), 1, min(4 * moves, 1_000_000)))
+
+    def _has_time(self) -> bool:
+        """Whether moves can go on: the certificate has to be begun in time."""
+        left = self._seconds_left()
+        if left < math.inf:
+            left -= RESERVE * self.state.certificate_seconds
+        self.token.set_seconds_left(left)
+        return left > 0 and not self.token.requested
 
     def _block(self, moves: int) -> bool:
         limits = Limits(moves, max(MARGIN * self.stop.tol, self.pause), MARGIN * self.stop.eps, self.iteration)
@@ -402,10 +489,9 @@ class Run:
         kind = KINDS.index("corrective")
         self.trace.append(np.array([(p.iteration, p.support, p.evaluations, kind, p.seconds, p.value, p.gap)], RAW))
 
-    def _result(self, reason: str) -> Result:
-        progress = self.progress()
+    def _result(self, reason: str, weights: np.ndarray, progress: Progress, full_pass: bool = True) -> Result:
         return Result(
-            weights=self.state.weights,
+            weights=weights,
             value=progress.value,
             gap=progress.gap,
             relative_gap=progress.relative_gap,
@@ -415,4 +501,5 @@ class Run:
             samplings=getattr(self.state, "samplings", 0),
             certificate_seconds=self._certificate_seconds,
             trace=self.trace,
+            full_pass=full_pass,
         )

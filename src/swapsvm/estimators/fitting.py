@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._core import StopToken
 from ..gram import Gram
 from ..problems import Quadratic
 from ..solve import Callback, Result, Run
@@ -35,7 +36,8 @@ class Fitting:
     ) -> None:
         self._machine, self._subproblems, self._kept, self._file = machine, subproblems, kept, file
         self._observers = Observers(machine.callbacks, machine.verbose, len(subproblems), machine._tasks)
-        self._interrupts = Interrupts(machine.on_interrupt)
+        self._token = StopToken()
+        self._interrupts = Interrupts(machine.on_interrupt, self._token)
         self._stop = make_stop(machine.tol, machine.eps, machine.max_iter, None)
         random = check_random_state(machine.random_state)
         self._seeds = {sub.labels: random.randint(2**31) for sub in subproblems}
@@ -46,10 +48,10 @@ class Fitting:
         machine, rows = self._machine, {sub.labels: sub.rows for sub in self._subproblems}
         # a kept cache serves all problems
         workers = 1 if machine.warm_start else workers_for(gram, list(rows.values()), machine._threads())
-        self._time_left = SharedTime(machine.max_time, rows, workers, machine._clock)
+        self._time_left = SharedTime(machine.max_time, rows, workers, machine._clock, machine._began)
         with self._interrupts, self._observers:
             try:
-                return solve_each(gram, self._subproblems, workers, self._solve)
+                return solve_each(gram, self._subproblems, workers, self._solve, self._token)
             finally:
                 if self._file:
                     self._file.close()
@@ -57,7 +59,8 @@ class Fitting:
     def _solve(self, gram: Gram, sub: Subproblem, cancelled: Cancelled) -> Result:
         machine, problem, rng = self._machine, sub.on(gram), np.random.default_rng(self._seeds[sub.labels])
         state = open_state(problem, sampling=machine.sampling, seed=int(rng.integers(2**63)))
-        run = Run(state, make_solver(machine.solver), self._rules(sub, problem, cancelled), clock=machine._clock)
+        rules = self._rules(sub, problem, cancelled)
+        run = Run(state, make_solver(machine.solver), rules, clock=machine._clock, token=self._token)
         run.remembers = machine.warm_start or self._file is not None
         model = partial(self._attributes, sub, problem, run)
         self._observers.began(sub, problem)

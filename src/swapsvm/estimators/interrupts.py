@@ -7,7 +7,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from .. import _core
+from .._core import StopToken
 from ..stopping import Progress
 
 CHOICES = ("raise", "keep")
@@ -20,9 +20,10 @@ class Interrupts:
     itself is left alone: in both cases nothing is changed.
     """
 
-    def __init__(self, choice: str) -> None:
+    def __init__(self, choice: str, token: StopToken | None = None) -> None:
         if choice not in CHOICES:
             raise ValueError(f"on_interrupt={choice!r} must be 'raise' or 'keep'")
+        self._token = token or StopToken()
         self._keep, self._heard, self._installed = choice == "keep", False, False
 
     def __enter__(self) -> Self:
@@ -35,13 +36,12 @@ class Interrupts:
     def __exit__(self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None) -> None:
         if self._installed:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            _core.request_stop(False)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._heard:
             signal.default_int_handler(number, frame)
         self._heard = True
-        _core.request_stop(True)  # blocks that are being solved, also in other threads, end with what they have
+        self._token.request()  # computations of this fit, also in its other threads, end with what they have
 
     def __call__(self, progress: Progress) -> str | None:
         """The reason to end."""

@@ -104,6 +104,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit_or_forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """``_fit``, which leaves an unfitted estimator behind an error or an interrupt."""
+        self._began = self._clock()
         self._tasks = Tasks(self, X, y, sample_weight) if hasattr(self, "_skl_callbacks") else None
         try:
             if self._tasks:
@@ -116,7 +117,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             forget_fit(self)
             raise
         finally:
-            del self._tasks
+            del self._tasks, self._began
 
     def _check_parameters(self) -> None:
         has_C, number = "C" in self.get_params(deep=False), isinstance(self.C, Real)
@@ -251,6 +252,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_kept", None)  # the kernel cache does not travel
         state.pop("_tasks", None)  # nor do the rows of a fit
+        state.pop("_began", None)
         return state
 
 
@@ -274,7 +276,19 @@ def _fits_single(kernel: Kernel, X: Any) -> bool:
     gamma, coef0 = math.log10(getattr(kernel, "gamma", 1.0)), abs(getattr(kernel, "coef0", 0.0))
     square = math.log10(X.shape[1]) + 2 * math.log10(largest)
     power = max(getattr(kernel, "degree", 1), 1) * max(gamma + square, math.log10(1 + coef0))
-    return max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
+    in_range = max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
+    return in_range and not (sp.issparse(X) and _loses_digits(kernel, X))
+
+
+def _loses_digits(kernel: Kernel, X: Any) -> bool:
+    """Whether distances of sparse rows, which come from their norms, could have too few digits in single precision."""
+    if not isinstance(kernel, Rbf | Laplacian):
+        return False
+    power = 2 if isinstance(kernel, Rbf) else 1
+    entries = np.diff(X.indptr)
+    owner = np.repeat(np.arange(X.shape[0]), entries)
+    largest = np.bincount(owner, np.abs(X.data.astype(np.float64)) ** power, minlength=1).max()
+    return bool(kernel.gamma * 4 * largest * entries.max(initial=0) * np.finfo(np.float32).eps > 0.1)
 
 
 def _joined_traces(results: list[Result]) -> np.ndarray:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import StopToken
 from ..gram import Gram
 from ..kernels import Function, Kernel, Precomputed
 from ..problems import L2SVC, Expansion
@@ -205,22 +206,22 @@ class Paths:
             if cancelled.is_set():
                 return
             began = time.perf_counter()
-            run = self._begun(state, at_one, C, self.stop | clock.share(at_one.size) | cancelled)
+            run = self._begun(state, at_one, C, self.stop | clock.share(at_one.size) | cancelled, cancelled.token)
             result, state = run.finish(), run.state
             expansion = at_one.model(result.weights, result.value)  # C is in the weights
             seconds = time.perf_counter() - began
             clock.spend(seconds)
             yield Point(expansion, result.relative_gap, result.stop_reason, seconds)
 
-    def _begun(self, state: State | None, at_one: L2SVC, C: float, stop: Stop) -> Run:
+    def _begun(self, state: State | None, at_one: L2SVC, C: float, stop: Stop, token: StopToken) -> Run:
         """A run that goes on from a state of the same rows, if there is one."""
         ridge = at_one.ridge / C
         if isinstance(state, KernelState):
             state.set_ridge(ridge)
-            run = Run(state, make_solver("block"), stop)
+            run = Run(state, make_solver("block"), stop, token=token)
             run.resume()
             return run
-        run = Run(KernelState(replace(at_one, ridge=ridge)), make_solver("block"), stop)
+        run = Run(KernelState(replace(at_one, ridge=ridge)), make_solver("block"), stop, token=token)
         run.begin(None, START, np.random.default_rng(self.seed))
         return run
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core
+from ..columns import without_empty_columns
 from ..gram import as_rows
 from ..kernels import Function, Precomputed, Rbf
 
@@ -22,7 +23,7 @@ def expansion_values(model: Any, X: Any, single: bool = False) -> np.ndarray:
 
 def kernel_sums(model: Any, X: Any, single: bool = False) -> np.ndarray:
     """The same without the intercept."""
-    return _products(model, X, _left_rows(model, X), slice(None), model.dual_coef_.T, single)
+    return _products(model, X, _compiled_sides(model, X), slice(None), model.dual_coef_.T, single)
 
 
 def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
@@ -30,7 +31,7 @@ def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
     n_classes = len(model.classes_)
     if n_classes == 2:
         return expansion_values(model, X, single)
-    left = _left_rows(model, X)
+    sides = _compiled_sides(model, X)
     decisions = np.tile(model.intercept_, (X.shape[0], 1))
     pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
     ends = np.cumsum(model.n_support_)
@@ -39,7 +40,7 @@ def kernel_decisions(model: Any, X: Any, single: bool = False) -> np.ndarray:
         columns = [pairs[min(c, d), max(c, d)] for d in range(n_classes) if d != c]
         if begin < end:
             own = slice(begin, end)
-            decisions[:, columns] += _products(model, X, left, own, model.dual_coef_[:, own].T, single)
+            decisions[:, columns] += _products(model, X, sides, own, model.dual_coef_[:, own].T, single)
     return decisions
 
 
@@ -72,7 +73,8 @@ def _rounding(model: Any, X: Any) -> np.ndarray:
     coef = np.zeros(vectors.shape[0])  # all of it at the longest vector is the worst case
     squares = vectors.multiply(vectors).sum(axis=1) if sp.issparse(vectors) else (vectors**2).sum(axis=1)
     coef[int(np.argmax(squares))] = largest
-    return np.asarray(_core.cross_rounding(as_rows(X), as_rows(vectors), model._fitted_kernel.spec(), coef))
+    left, right = (as_rows(rows) for rows in without_empty_columns(X, vectors))
+    return np.asarray(_core.cross_rounding(left, right, model._fitted_kernel.spec(), coef))
 
 
 def linear_coefficients(model: Any) -> np.ndarray:
@@ -132,21 +134,27 @@ def _has_sure_winner(decisions: np.ndarray, bound: np.ndarray, n_classes: int) -
     return votes > most.max(axis=0)
 
 
-def _left_rows(model: Any, X: Any) -> Any:
-    """X as the core takes it, if the core computes the kernel."""
-    compiled = not isinstance(model._fitted_kernel, Precomputed | Function)
-    return as_rows(X.astype(model.support_vectors_.dtype, copy=False)) if compiled else None
+def _compiled_sides(model: Any, X: Any) -> tuple[Any, Any] | None:
+    """X as the core takes it, and the support vectors over the same columns, if the core computes the kernel."""
+    if isinstance(model._fitted_kernel, Precomputed | Function):
+        return None
+    vectors = model.support_vectors_
+    X, vectors = without_empty_columns(X.astype(vectors.dtype, copy=False), vectors)
+    return as_rows(X), vectors
 
 
-def _products(model: Any, X: Any, left: Any, own: slice, coefs: np.ndarray, single: bool) -> np.ndarray:
-    """Kernel values of X (compiled: ``left``) against some support vectors, times coefficients (vectors, outputs)."""
+def _products(
+    model: Any, X: Any, sides: tuple[Any, Any] | None, own: slice, coefs: np.ndarray, single: bool
+) -> np.ndarray:
+    """Kernel values of X (compiled: ``sides``) against some support vectors, times coefficients (vectors, outputs)."""
     kernel = model._fitted_kernel
+    if sides is not None:
+        left, vectors = sides
+        coefs, threads = np.ascontiguousarray(coefs), model._threads() or 0
+        return np.asarray(_core.cross_products(left, as_rows(vectors[own]), kernel.spec(), coefs, single, threads))
     if isinstance(kernel, Precomputed):
         return X[:, model.support_[own]] @ coefs
     vectors = model.support_vectors_[own]
-    if isinstance(kernel, Function):
-        step = max(BLOCK_VALUES // max(vectors.shape[0], 1), 1)
-        parts = [X[first : first + step] for first in range(0, X.shape[0], step)]
-        return np.concatenate([kernel.block(part, vectors, np.float64) @ coefs for part in parts])
-    right, coefs = as_rows(vectors), np.ascontiguousarray(coefs)
-    return np.asarray(_core.cross_products(left, right, kernel.spec(), coefs, single, model._threads() or 0))
+    step = max(BLOCK_VALUES // max(vectors.shape[0], 1), 1)
+    parts = [X[first : first + step] for first in range(0, X.shape[0], step)]
+    return np.concatenate([kernel.block(part, vectors, np.float64) @ coefs for part in parts])

@@ -69,7 +69,7 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     cache_size : float, default=None
         Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of the memory.
     n_jobs : int, default=None
-        Threads. By default all that OpenMP grants. Scores do not depend on it.
+        Threads. By default OMP_NUM_THREADS, or all processors that the process may use. Scores do not depend on it.
     random_state : int, RandomState or None, default=0
         Chooses the rows on which paths start.
 

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from .. import _core
+from .._core import StopToken
 from ..gram import Gram
 from ..kernels import Function
 from ..state import State
@@ -44,7 +45,15 @@ class Subproblem:
 
 
 class Cancelled(threading.Event):
-    """A stop rule that ends the runs of all threads once it is set."""
+    """A stop rule that ends the runs of all threads once it is set, and requests a stop of what they compute."""
+
+    def __init__(self, token: StopToken | None = None) -> None:
+        super().__init__()
+        self.token = token or StopToken()
+
+    def set(self) -> None:
+        super().set()
+        self.token.request()
 
     def __call__(self, progress: Progress) -> str | None:
         return "cancelled" if self.is_set() else None
@@ -53,7 +62,8 @@ class Cancelled(threading.Event):
 class SharedTime:
     """One limit of seconds for all problems, shared out by their rows, and not less to any than an equal share.
 
-    One may use twice its share of what is left: most need less, and what they leave goes to those that follow.
+    One may use twice its share of what is left: most need less, and what they leave goes to those that follow. The
+    seconds count from ``began``, by default from now.
     """
 
     def __init__(
@@ -62,8 +72,9 @@ class SharedTime:
         rows: Mapping[Any, int],
         workers: int,
         clock: Callable[[], float] = time.perf_counter,
+        began: float | None = None,
     ) -> None:
-        self._clock, self._end = clock, math.inf if seconds is None else clock() + seconds
+        self._clock, self._end = clock, math.inf if seconds is None else (began or clock()) + seconds
         self._rows, self._left, self._waiting, self._workers = rows, sum(rows.values()), len(rows), workers
         self._lock = threading.Lock()
 
@@ -89,9 +100,11 @@ def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
     return min(threads, len(work)) if side_by_side else 1
 
 
-def side_by_side(tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancelled], Found]) -> list[Found]:
-    """What ``do`` makes of each task, so many at a time; an error in one of them, or Ctrl-C, ends them all."""
-    cancelled = Cancelled()
+def side_by_side(
+    tasks: Sequence[Task], workers: int, do: Callable[[Task, Cancelled], Found], token: StopToken | None = None
+) -> list[Found]:
+    """What ``do`` makes of each task, ``workers`` at a time; an error in one of them, or Ctrl-C, ends them all."""
+    cancelled = Cancelled(token)
     if workers == 1:
         return [do(task, cancelled) for task in tasks]
 
@@ -127,6 +140,7 @@ def solve_each(
     subproblems: Sequence[Subproblem],
     workers: int,
     solve: Callable[[Gram, Subproblem, Cancelled], Found],
+    token: StopToken,
 ) -> tuple[list[Found], dict[str, int]]:
     """What ``solve`` makes of each problem, and the counts of the caches.
 
@@ -147,6 +161,6 @@ def solve_each(
 
     places = range(len(subproblems))
     ordered = places if workers == 1 else sorted(places, key=lambda place: -subproblems[place].rows)
-    found = dict(zip(ordered, side_by_side(ordered, workers, task), strict=True))
+    found = dict(zip(ordered, side_by_side(ordered, workers, task, token), strict=True))
     counts = sum((Counter(each.cache_counts) for each in grams), Counter())
     return [found[place] for place in places], {name: counts[name] for name in gram.cache_counts}

@@ -78,7 +78,7 @@ class SVC(ClassifierMixin, KernelMachine):
         A file in which the fit is kept, every 60 seconds and at its end. A fit that finds one goes on from there; one
         of other data or parameters is refused. Certificates are never read, but computed.
     n_jobs : int, default=None
-        Threads. By default all that OpenMP grants (OMP_NUM_THREADS, CPU affinity).
+        Threads. By default OMP_NUM_THREADS, or all processors that the process may use.
     random_state : int, RandomState or None, default=0
         Chooses the rows of the start, and samples. None takes others each time.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -269,8 +269,10 @@ class SVC(ClassifierMixin, KernelMachine):
 
     def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
         """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
-        used = np.unique(np.concatenate([e.rows for e in expansions.values()]))
-        by_class = [np.intersect1d(rows, used) for rows in groups]
+        used = np.zeros(X.shape[0], dtype=bool)
+        for expansion in expansions.values():
+            used[expansion.rows] = True
+        by_class = [rows[used[rows]] for rows in groups]
         self._set_vectors(X, kernel, np.concatenate(by_class))
         if np.isinf(self.C):  # decisions in single precision could put a row on the wrong side of a small margin
             self.support_vectors_ = self.support_vectors_.astype(np.float64)

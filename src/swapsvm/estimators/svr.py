@@ -78,7 +78,7 @@ class SVR(RegressorMixin, KernelMachine):
         A file in which the fit is kept, every 60 seconds and at its end. A fit that finds one goes on from there; one
         of other data or parameters is refused. Certificates are never read, but computed.
     n_jobs : int, default=None
-        Threads. By default all that OpenMP grants (OMP_NUM_THREADS, CPU affinity).
+        Threads. By default OMP_NUM_THREADS, or all processors that the process may use.
     random_state : int, RandomState or None, default=0
         Chooses the rows of the start, and samples. None takes others each time.
     on_interrupt : {"raise", "keep"}, default="raise"

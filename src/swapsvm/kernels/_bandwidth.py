@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..columns import without_empty_columns
 from ._base import Kernel, check_positive
 
 GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
@@ -45,23 +46,33 @@ def mean_squared_distance(X: Any, weights: np.ndarray | None = None) -> float:
 
 def _variance_of_entries(X: Any, weights: np.ndarray | None) -> float:
     means, variances = _column_moments(X, weights)
-    return float(variances.mean() + means.var())
+    empty = X.shape[1] - len(means)
+    mean = means.sum() / X.shape[1]
+    return float((variances.sum() + ((means - mean) ** 2).sum() + empty * mean**2) / X.shape[1])
 
 
 def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each column, in double, rows weighted."""
+    """Mean and variance of each column, in double, rows weighted; empty ones may be missing."""
     shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
     if sp.issparse(X):
-        square = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
-        mean, mean_square, shift = X.T @ shares, square.T @ shares, 0.0
-    else:  # shifted by the first row, because the difference of two large moments has no digits left
-        shift = X[0].astype(np.float64)
-        mean, mean_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for first in range(0, X.shape[0], 8192):
-            part = X[first : first + 8192] - shift
-            mean += shares[first : first + 8192] @ part
-            mean_square += shares[first : first + 8192] @ (part * part)
+        return _sparse_moments(without_empty_columns(X.tocsr())[0], shares)
+    shift = X[0].astype(np.float64)  # because the difference of two large moments has no digits left
+    mean, mean_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for first in range(0, X.shape[0], 8192):
+        part = X[first : first + 8192] - shift
+        mean += shares[first : first + 8192] @ part
+        mean_square += shares[first : first + 8192] @ (part * part)
     return mean + shift, np.maximum(mean_square - mean**2, 0.0)
+
+
+def _sparse_moments(X: Any, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Variances from differences to the mean: those of the entries, and of the zeros between them."""
+    column, share, values = X.indices, np.repeat(shares, np.diff(X.indptr)), X.data.astype(np.float64)
+    mean = np.bincount(column, share * values, minlength=X.shape[1])
+    filled = np.bincount(column, minlength=X.shape[1]) == X.shape[0]
+    zeros = np.where(filled, 0.0, np.maximum(1.0 - np.bincount(column, share, minlength=X.shape[1]), 0.0))
+    squares = np.bincount(column, share * (values - mean[column]) ** 2, minlength=X.shape[1])
+    return mean, squares + zeros * mean**2
 
 
 def _over(numerator: float, denominator: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..gram import Gram
-from ..kernels import Precomputed
+from ..kernels import Function, Precomputed
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,19 @@ class Quadratic:
     def size(self) -> int:
         """Number of variables."""
         return sum(len(rows) for rows in self._segment_rows())
+
+    @property
+    def largest_value(self) -> float:
+        """A bound on the maximum that costs nothing: a'Qa >= a'Da >= 1 / sum(1 / ridge) for every a of the simplex.
+
+        Infinite unless the kernel is known to be positive semidefinite and nothing else is in g.
+        """
+        ridge = np.broadcast_to(np.asarray(self.ridge, dtype=np.float64), self.size)
+        plain = self.linear is None and self.radius is None and self.bias >= 0 and bool((self.signs != 0).all())
+        known = self.gram.kernel.positive and not isinstance(self.gram.kernel, Precomputed | Function)
+        if not (plain and known and (ridge > 0).all()):
+            return np.inf
+        return -float(1 / np.sum(1 / ridge)) * (1 - 1e-9)  # rounding is far below that
 
     @cached_property
     def rows(self) -> np.ndarray:

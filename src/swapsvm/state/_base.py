@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from .._core import Stopped, StopToken
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW, is_recorded
 
@@ -57,6 +58,9 @@ class State(ABC):
     evaluations: int
     clock: Callable[[], float] = staticmethod(time.perf_counter)
     deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
+    token: StopToken | None = None  # what long computations look at; they end by ``Stopped``
+    certified = True  # whether value and gap are certified as they are; a state may have to be asked to
+    value_rounding = 0.0  # how far a certified value can be off
     single = False  # whether it computes in single precision
     radius = 1.0  # what the weights sum to
 
@@ -92,6 +96,15 @@ class State(ABC):
     def certify(self) -> None:
         """Recompute gradient, value and gap from scratch, in double."""
 
+    def prove(self) -> None:
+        """Certify without a pass over all rows, as well as that goes."""
+        self.certify()
+
+    @property
+    def certificate_seconds(self) -> float:
+        """How long a certificate will take, roughly."""
+        return 0.0
+
     @abstractmethod
     def snapshot(self) -> dict[str, np.ndarray]:
         """All that the next moves depend on, but kernel values."""
@@ -106,7 +119,7 @@ class State(ABC):
 
     def _placed(self, face: State, weights: np.ndarray) -> State:
         """The state of a face at these weights; before the start of a run there are none."""
-        face.clock, face.deadline = self.clock, self.deadline
+        face.clock, face.deadline, face.token = self.clock, self.deadline, self.token
         if weights.any():
             face.set_weights(np.arange(face.size), weights)
         return face
@@ -174,11 +187,14 @@ class State(ABC):
             ran.stalled = self.exhausted or self.gap <= self.gap_floor
             if ran.stalled:
                 break
-            move = solver.choose(self)
-            ran.stalled = move.empty
-            if ran.stalled:
+            try:
+                move = solver.choose(self)
+                ran.stalled = move.empty
+                if ran.stalled:
+                    break
+                self.move(move)
+            except Stopped:  # the state is as it was before the move
                 break
-            self.move(move)
             ran.moves += 1
             ran.kinds[move.kind] += 1
             iteration = limits.iteration + ran.moves

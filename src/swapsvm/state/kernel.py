@@ -61,6 +61,7 @@ class KernelState(State):
         else:
             chosen = (int(self.sampling.size), self.sampling.with_active, seed)
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
+        self._token: _core.StopToken | None = None
         self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far
 
     radius = property(lambda self: self.core.radius)
@@ -118,8 +119,24 @@ class KernelState(State):
         self.problem = replace(self.problem, ridge=ridge)
         self.core.set_ridge(np.atleast_1d(np.asarray(ridge, dtype=np.float64)))
 
+    @property
+    def token(self) -> _core.StopToken | None:  # type: ignore[override]
+        return self._token
+
+    @token.setter
+    def token(self, token: _core.StopToken | None) -> None:
+        self._token = token
+        self.core.set_token(token)
+
     def certify(self) -> None:
         self.core.certify()
+
+    def prove(self) -> None:
+        self.core.prove()
+
+    certified = property(lambda self: self.core.certified)
+    value_rounding = property(lambda self: self.core.value_rounding)
+    certificate_seconds = property(lambda self: self.core.certificate_seconds)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         return {**self.core.snapshot(), "looks": np.array([self._patience, self._empty])}
