@@ -22,7 +22,7 @@ demo: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[demo]"
 	$(BIN)/swapsvm demo
 
-# OpenMP threads of several test processes only wait for each other; the tests about threads ask for theirs.
+# Several test processes share the processors; the tests about threads ask for theirs.
 test: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 

@@ -475,7 +475,7 @@ class State {
 
   // s_u (sum_c coef_c k(x_u, x_c) + bias total) of the listed variables; `exact`: kernel values in double.
   std::vector<double> products(const std::vector<Index>& variables, const Expansion& e, bool exact) {
-    const bool all = int64_t(variables.size()) == size_;
+    const bool all = int64_t(variables.size()) == size_ && std::is_sorted(variables.begin(), variables.end());
     const DistinctRows some = all ? DistinctRows{} : rows_of(variables);
     const DistinctRows& left = all ? every_row() : some;
     const Selection right{e.rows.data(), 0, int64_t(e.rows.size())};

@@ -138,7 +138,7 @@ def test_without_time_for_a_pass_the_result_says_so(monkeypatch):
     monkeypatch.setattr(KernelState, "prove", never)
     with pytest.warns(ConvergenceWarning):
         result = maximize(problem, "block", tol=1e-3)
-    assert result.full_pass and optimum - result.value <= result.gap  # the last certified point: the start
+    assert not result.full_pass and optimum - result.value <= result.gap  # the last certified point: the start
     assert np.count_nonzero(result.weights) <= 20
 
 
@@ -199,6 +199,7 @@ import numpy as np
 import sklearn.svm, swapsvm
 megabytes, threads = int(sys.argv[1]), int(sys.argv[2])
 X = np.random.default_rng(0).normal(size=(20000, 10))
+X.T @ X  # the buffers of the BLAS library, which ends the process if it cannot have them
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)
 try:
@@ -210,7 +211,7 @@ except MemoryError:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS as Linux has it")
-@pytest.mark.parametrize("megabytes", [0, 1, 2, 4, 8, 16, 64])
+@pytest.mark.parametrize("megabytes", [0, 2, 8, 32])
 def test_short_memory_is_an_error_not_a_crash(megabytes):
     ran = subprocess.run(
         [sys.executable, "-c", LIMITED, str(megabytes), "64"], capture_output=True, text=True, timeout=120

@@ -349,10 +349,12 @@ class Run:
 
     def _certify(self) -> bool:
         """Certify; False if there is no time for a pass over all rows."""
-        left, limit = self._seconds_left(), self.stop.seconds
         interrupted = self.token.requested
+        if interrupted and self.state.certificate_seconds > ANSWER / 2:
+            return False
+        left = ANSWER if interrupted else max(self._seconds_left(), 0.0) + OVERTIME * max(0.1 * self.stop.seconds, 0.5)
         self.token.heed_requests(not interrupted)
-        self.token.set_seconds_left(ANSWER if interrupted else max(left, 0.0) + OVERTIME * max(0.1 * limit, 0.5))
+        self.token.set_seconds_left(left)
         began = time.thread_time()
         try:
             self.state.certify()
@@ -386,13 +388,12 @@ class Run:
         self.token.set_seconds_left(ANSWER if self._proven else math.inf)
         try:
             self.state.prove()
+            weights, progress, rounding = self.state.weights, self.progress(), self.state.value_rounding
         except Stopped:
             assert self._proven
-            weights, progress = self._proven
-            return self._result(reason, weights, replace(self.progress(), value=progress.value, gap=progress.gap))
-        progress, rounding = self.progress(), self.state.value_rounding
+            weights, progress, rounding = *self._proven, 0.0
         gap = min(progress.gap, max(self._largest - progress.value, 0.0) + rounding)
-        return self._result(reason, self.state.weights, replace(progress, gap=gap), full_pass=False)
+        return self._result(reason, weights, replace(progress, gap=gap), full_pass=False)
 
     def _refine(self) -> bool:
         """Go on from the same weights with kernel values in double, unless they are so already."""
