@@ -14,6 +14,7 @@ from sklearn.datasets import make_classification
 
 from swapsvm import SVC, ConvergenceWarning, maximize
 from swapsvm._core import Stopped, StopToken
+from swapsvm.estimators.subproblems import side_by_side
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, L2SVR, OneClass
@@ -232,3 +233,21 @@ def test_wide_sparse_rows_take_what_their_entries_take(dtype):
         np.testing.assert_array_equal(wide.predict(X), y)
         if gamma == 0.01:
             np.testing.assert_allclose(wide.decision_function(X), same_rows.decision_function(narrow), rtol=1e-5)
+
+
+def test_the_error_of_one_pair_is_not_hidden_by_those_it_stops():
+    def do(task, cancelled):
+        if task == 2:
+            raise ValueError("the error")
+        cancelled.wait(5)
+        raise Stopped
+
+    with pytest.raises(ValueError, match="the error"):
+        side_by_side([0, 1, 2], 3, do)
+
+    def stopped(task, cancelled):
+        raise Stopped
+
+    for workers in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            side_by_side([0, 1], workers, stopped)

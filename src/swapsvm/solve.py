@@ -267,17 +267,11 @@ class Run:
             variables = problem.start_variables(int(start_size), rng)
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else self.state.start_weights(variables)
-        self._set_start(variables[weights > 0], weights[weights > 0])
+        self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self._note_certificate()
         if start is not None:
             self.solver.resume(self.state)
         self._started()
-
-    def _set_start(self, variables: np.ndarray, weights: np.ndarray) -> None:
-        try:
-            self.state.set_weights(variables, weights)
-        except Stopped:
-            raise KeyboardInterrupt("the fit was interrupted before it had a first model") from None
-        self._note_certificate()
 
     def resume(self) -> None:
         """Go on from the weights that the state has, the solution of a problem close by."""
@@ -330,7 +324,7 @@ class Run:
                 reason = "gap"
             if reason not in CLAIMS:
                 break
-            if self.state.gap <= self._certified / 2:
+            if self.state.gap < self._certified / 2:
                 self._certified, self._fruitless = self.state.gap, 0
                 continue
             try:

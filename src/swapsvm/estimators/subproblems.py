@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from .. import _core
-from .._core import StopToken
+from .._core import Stopped, StopToken
 from ..gram import Gram
 from ..kernels import Function
 from ..state import State
@@ -105,19 +105,32 @@ def side_by_side(
 ) -> list[Found]:
     """What ``do`` makes of each task, ``workers`` at a time; an error in one of them, or Ctrl-C, ends them all."""
     cancelled = Cancelled(token)
-    if workers == 1:
-        return [do(task, cancelled) for task in tasks]
+    failures: list[BaseException] = []
 
     def attempt(task: Task) -> Found:
         try:
             return do(task, cancelled)
-        except BaseException:
+        except Stopped:  # before it had a result
+            raise
+        except BaseException as error:
+            failures.append(error)
             cancelled.set()
             raise
 
+    try:
+        if workers == 1:
+            return [attempt(task) for task in tasks]
+        return _in_threads(tasks, workers, attempt, cancelled)
+    except Stopped:  # by the failure of another task, or by Ctrl-C
+        raise failures[0] if failures else KeyboardInterrupt("interrupted before there was a first model") from None
+
+
+def _in_threads(
+    tasks: Sequence[Task], workers: int, attempt: Callable[[Task], Found], cancelled: Cancelled
+) -> list[Found]:
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(attempt, task) for task in tasks]
         try:
+            futures = [pool.submit(attempt, task) for task in tasks]
             return [_awaited(future) for future in futures]
         except BaseException:  # of one task, or Ctrl-C: the others need not go on
             cancelled.set()
