@@ -193,9 +193,7 @@ class Gram {
 
   // A team of threads costs some microseconds, and far more when the cores are busy: below about 40 of one
   // thread's microseconds it does not pay.
-  Team team_for(int64_t values) const {
-    return {double(values) * source_->work() < 262144.0 ? 1 : threads(), token_};
-  }
+  Team team_for(int64_t values) const { return {double(values) * source_->work() < 262144.0 ? 1 : threads(), token_}; }
 
   uint64_t line_key(int64_t row, int g) const { return uint64_t(row) * groups_.size() + uint64_t(g); }
 

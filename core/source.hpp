@@ -45,7 +45,8 @@ class Source {
   // out[r] = sum_c coef[c] k(x_r, x_c), kernel values in V
   virtual void product(Selection rows, Selection columns, const double* coef, double* out, const Team& team) const = 0;
   // the same with kernel values in double: what certificates are made of
-  virtual void exact_product(Selection rows, Selection columns, const double* coef, double* out, const Team& team) const = 0;
+  virtual void exact_product(Selection rows, Selection columns, const double* coef, double* out,
+                             const Team& team) const = 0;
   // bound[r] >= |computed - true| of the product of row r, or of the exact one; infinite where nothing is known
   virtual void rounding(Selection rows, Selection columns, const double* coef, bool exact, double* bound,
                         const Team& team) const = 0;
@@ -180,22 +181,23 @@ void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec&
   const auto& hot = hot_kernels<T, V>();
   const int64_t padded = (outputs + hot.lanes - 1) / hot.lanes * hot.lanes;
   std::fill_n(out, left.size * outputs, 0.0);
-  for_each_packed<V>(
-      right, kernel, all_rows(right.size), nullptr, hot.strip_width, [&](int64_t first, Packed<V> block) {
-        const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
-        const AlignedArray<V> some = aligned_array<V>(strips * hot.strip_width * padded);
-        std::fill_n(some.get(), strips * hot.strip_width * padded, V(0));
-        for (int64_t b = 0; b < block.count; ++b)
-          for (int64_t o = 0; o < outputs; ++o) some[b * padded + o] = V(coefs[(first + b) * outputs + o]);
-        for_each_piece(left, all_rows(left.size), spread, kRowChunk / 4, team,
-                       [&](int64_t begin, const Rows<T>& data, Selection piece) {
-                         std::vector<double> sums(size_t(piece.count * padded), 0.0);
-                         hot.products(data, kernel, block, some.get(), padded, piece, sums.data());
-                         for (int64_t r = 0; r < piece.count; ++r)
-                           for (int64_t o = 0; o < outputs; ++o)
-                             out[(begin + r) * outputs + o] += sums[r * padded + o];
-                       });
-      });
+  for_each_packed<V>(right, kernel, all_rows(right.size), nullptr, hot.strip_width,
+                     [&](int64_t first, Packed<V> block) {
+                       const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
+                       const AlignedArray<V> some = aligned_array<V>(strips * hot.strip_width * padded);
+                       std::fill_n(some.get(), strips * hot.strip_width * padded, V(0));
+                       for (int64_t b = 0; b < block.count; ++b)
+                         for (int64_t o = 0; o < outputs; ++o)
+                           some[b * padded + o] = V(coefs[(first + b) * outputs + o]);
+                       for_each_piece(left, all_rows(left.size), spread, kRowChunk / 4, team,
+                                      [&](int64_t begin, const Rows<T>& data, Selection piece) {
+                                        std::vector<double> sums(size_t(piece.count * padded), 0.0);
+                                        hot.products(data, kernel, block, some.get(), padded, piece, sums.data());
+                                        for (int64_t r = 0; r < piece.count; ++r)
+                                          for (int64_t o = 0; o < outputs; ++o)
+                                            out[(begin + r) * outputs + o] += sums[r * padded + o];
+                                      });
+                     });
 }
 
 // ---- rounding -----------------------------------------------------------------------------------------------
@@ -281,7 +283,8 @@ class ProductRounding {
         const double sizes = gamma * (z_.total * x.absolute + z_.absolute);
         return differences_ ? 0.37 * terms * z_.total + kConverted * sizes + map() : 3 * terms * sizes + map();
       }
-      case KernelKind::sigmoid: return terms * (gamma * length * z_.length + std::abs(kernel_.coef0) * z_.total) + map();
+      case KernelKind::sigmoid:
+        return terms * (gamma * length * z_.length + std::abs(kernel_.coef0) * z_.total) + map();
       case KernelKind::poly: return kernel_.degree * (terms + kMap) * largest_sum(x);
       default: return terms * largest_sum(x);
     }
@@ -327,8 +330,8 @@ void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& rig
   });
 }
 
-// Whether distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z in double, could be off by too much: rows that are far from
-// the origin, and close to each other.
+// Whether distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z in double, could be off by too much: rows that are far
+// from the origin, and close to each other.
 template <class T>
 bool needs_differences(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
   constexpr double kTolerable = 1e-9;
@@ -400,7 +403,8 @@ class FeatureSource final : public Source<V> {
     fused_product<T, V>(data_, rows, data_, columns, kernel_, coef, out, team, spreads());
   }
 
-  void exact_product(Selection rows, Selection columns, const double* coef, double* out, const Team& team) const override {
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out,
+                     const Team& team) const override {
     fused_product<T, double>(data_, rows, data_, columns, kernel_, coef, out, team, spread_);
   }
 
@@ -476,7 +480,8 @@ class MatrixSource final : public Source<V> {
     });
   }
 
-  void exact_product(Selection rows, Selection columns, const double* coef, double* out, const Team& team) const override {
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out,
+                     const Team& team) const override {
     product(rows, columns, coef, out, team);
   }
 
@@ -521,7 +526,9 @@ class FunctionSource final : public Source<V> {
   double work() const override { return 1e6; }  // worth keeping; threads are the function's own affair
   double diagonal(int64_t row) const override { return diagonal_[row]; }
 
-  void line(int64_t row, Selection others, V* out, const Team&) const override { function_({nullptr, row, 1}, others, out); }
+  void line(int64_t row, Selection others, V* out, const Team&) const override {
+    function_({nullptr, row, 1}, others, out);
+  }
 
   void block(Selection rows, Selection columns, V* out, const Team&) const override { function_(rows, columns, out); }
 
@@ -542,12 +549,14 @@ class FunctionSource final : public Source<V> {
     }
   }
 
-  void exact_product(Selection rows, Selection columns, const double* coef, double* out, const Team& team) const override {
+  void exact_product(Selection rows, Selection columns, const double* coef, double* out,
+                     const Team& team) const override {
     product(rows, columns, coef, out, team);
   }
 
   // The values of the function are the problem; |k(x, z)| <= max k(x, x).
-  void rounding(Selection rows, Selection columns, const double* coef, bool, double* bound, const Team&) const override {
+  void rounding(Selection rows, Selection columns, const double* coef, bool, double* bound,
+                const Team&) const override {
     double largest = 0;
     for (const double d : diagonal_) largest = std::max(largest, std::abs(d));
     std::fill_n(bound, rows.count, rounding_of_sum(columns, coef, largest));

@@ -76,7 +76,9 @@ class State {
   // minus the dual one; the slope bounds the maximum within the radius only.
   double gap() const { return unit() * (terms_.grows ? excess_ : slope()) + rounding_; }
   bool certified() const { return certified_; }  // whether the gap is an upper bound, rounding included
-  double value_rounding() const { return value_rounding_; }  // of a certified value: the true one is at most this far off
+  double value_rounding() const {
+    return value_rounding_;
+  }  // of a certified value: the true one is at most this far off
   double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
   // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
   // a ball that its slack swallows. (With a radius b = 0 has the value zero, and all others of interest have more.)
@@ -260,8 +262,8 @@ class State {
   // the changed weights, from the cache or, `fused`, without it.
   virtual void correct(const Correction& correction, bool fused) = 0;
 
-  // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double. The gap is then an upper
-  // bound, rounding included, until the next change.
+  // Normalizes the weights and recomputes h, value and gap from scratch, kernel values in double. The gap is then an
+  // upper bound, rounding included, until the next change.
   virtual void certify() = 0;
 
   // A certificate without a pass over all rows, for a run that has no time left: what h is not known of is bounded by
@@ -527,7 +529,8 @@ class State {
     constexpr double u = std::numeric_limits<double>::epsilon() / 2;
     const double terms = 4 * double(active_.size() + 8) * u;  // of sums over the support, and of weights that sum to 1
     double of_mean = terms * (std::abs(quadratic_) + std::abs(half_linear_value_));
-    for (const Index v : active_) of_mean += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
+    for (const Index v : active_)
+      of_mean += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
     forget_certificate();
     const double of_value = 2 * unit() * of_mean, size = scale();
     double bound = of_value + unit() * (terms_.grows ? largest_excess(error) : largest_slope(error, of_mean));
@@ -599,7 +602,7 @@ class State {
   int64_t toward_ = -1, away_ = -1;
   double toward_score_ = 0;
   int64_t slack_ = -1;
-  double excess_ = 0;           // sum of excess_of, as far as the state knows
+  double excess_ = 0;                         // sum of excess_of, as far as the state knows
   double rounding_ = 0, value_rounding_ = 0;  // the former is added to the gap by a certificate
   bool certified_ = false;
   std::shared_ptr<StopToken> token_;

@@ -1,9 +1,9 @@
-// Work cut into chunks of fixed size and shared out over a pool of threads: what is computed does not depend on how many
-// there are.
+// Work cut into chunks of fixed size and shared out over a pool of threads: what is computed does not depend on how
+// many there are.
 //
 // Threads wait without spinning, are started when first needed and survive neither exit nor fork: a forked child starts
-// its own. A chunk that throws ends the work, and the caller gets the exception. If no thread can be started, the caller
-// does the work alone.
+// its own. A chunk that throws ends the work, and the caller gets the exception. If no thread can be started, the
+// caller does the work alone.
 #pragma once
 
 #include <atomic>
@@ -83,7 +83,8 @@ void parallel_chunks(int64_t count, int64_t chunk, const Team& team, const Body&
     body(begin, count - begin < chunk ? count - begin : chunk);
   };
   using Run = decltype(run);
-  run_chunks((count + chunk - 1) / chunk, team, [](const void* f, int64_t c) { (*static_cast<const Run*>(f))(c); }, &run);
+  run_chunks((count + chunk - 1) / chunk, team, [](const void* f, int64_t c) { (*static_cast<const Run*>(f))(c); },
+             &run);
 }
 
 }  // namespace swapsvm

@@ -120,7 +120,7 @@ class KernelState(State):
         self.core.set_ridge(np.atleast_1d(np.asarray(ridge, dtype=np.float64)))
 
     @property
-    def token(self) -> _core.StopToken | None:  # type: ignore[override]
+    def token(self) -> _core.StopToken | None:
         return self._token
 
     @token.setter
