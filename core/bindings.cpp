@@ -136,7 +136,7 @@ void bind_rows(nb::module_& m, const char* name) {
         {
           nb::gil_scoped_release release;
           rounding_of_product<T, float>(left, all_rows(left.size), right, all_rows(right.size), kernel, coef.data(),
-                                        !left.sparse(), bound.data(), {});
+                                        !left.sparse(), true, bound.data(), {});
         }
         return to_numpy(std::move(bound));
       },
@@ -453,6 +453,7 @@ void bind_state(nb::module_& m, const char* base_name, const char* full_name, co
       .def("prove", [](S& s) { stoppably(s, [](S& state) { state.prove(); }); })
       .def_prop_ro("certificate_seconds", &S::certificate_seconds)
       .def_prop_ro("certified", &S::certified)
+      .def_prop_ro("gap_rounding", &S::gap_rounding)
       .def_prop_ro("value_rounding", &S::value_rounding)
       .def("set_token", &S::set_token, "token"_a.none())
       .def("snapshot",

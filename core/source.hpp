@@ -249,13 +249,17 @@ template <class T, class V>
 class ProductRounding {
  public:
   ProductRounding(const Rows<T>& left, const Rows<T>& right, Selection columns, const KernelSpec& kernel,
-                  const double* coef, bool differences)
-      : left_(left), kernel_(kernel), z_(right, columns, coef, kernel.degree), differences_(differences) {}
+                  const double* coef, bool differences, bool exact)
+      : left_(left),
+        kernel_(kernel),
+        z_(right, columns, coef, kernel.degree),
+        differences_(differences),
+        exact_(exact) {}
 
   double of(int64_t row) const {
     const Norm x = norm(left_, row);
     if (!in_range(x)) return std::numeric_limits<double>::infinity();
-    const double terms = double(z_.longest + x.entries + 8);
+    const double terms = double((differences_ ? std::max(z_.longest, x.entries) : z_.longest + x.entries) + 8);
     const double bound = kSafety * (kUnit * of_values(x, terms) + of_sum(largest_sum(x)) + underflow(x, terms));
     return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
   }
@@ -265,7 +269,7 @@ class ProductRounding {
   static constexpr double kSmallest = double(std::numeric_limits<V>::min());
   static constexpr double kLargest = double(std::numeric_limits<V>::max()) / 30;
   static constexpr double kConverted = sizeof(V) < sizeof(T) ? 1.0 : 0.0;
-  static constexpr double kMap = 12;  // units that exp and its like are off by
+  static constexpr double kMap = 8;  // units that exp and its like are off by
 
   bool in_range(const Norm& x) const {
     const double gamma = kernel_.gamma, square = std::max(z_.largest, x.square);
@@ -302,8 +306,9 @@ class ProductRounding {
   }
 
   double of_sum(double sum) const {
-    constexpr double kStrip = 80, kDouble = std::numeric_limits<double>::epsilon() / 2;
-    return (kUnit * kStrip + kDouble * double(z_.count)) * sum;
+    constexpr double kStrip = 16, kDouble = std::numeric_limits<double>::epsilon() / 2;
+    const double additions = exact_ ? double(z_.count) / 4 + 4 : double(z_.count);  // strips, or kept lines one by one
+    return (kUnit * kStrip + kDouble * additions) * sum;
   }
 
   // Values below the smallest number of V are off by about that number, times the slope of the map.
@@ -317,14 +322,14 @@ class ProductRounding {
   const Rows<T>& left_;
   const KernelSpec& kernel_;
   const ColumnNorms z_;
-  const bool differences_;
+  const bool differences_, exact_;
 };
 
 template <class T, class V>
 void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
-                         const KernelSpec& kernel, const double* coef, bool differences, double* bound,
+                         const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
                          const Team& team) {
-  const ProductRounding<T, V> rounding(left, right, columns, kernel, coef, differences);
+  const ProductRounding<T, V> rounding(left, right, columns, kernel, coef, differences, exact);
   parallel_chunks(rows.count, kRowChunk, team, [&](int64_t begin, int64_t count) {
     for (int64_t r = begin; r < begin + count; ++r) bound[r] = rounding.of(rows[r]);
   });
@@ -412,7 +417,7 @@ class FeatureSource final : public Source<V> {
                 const Team& team) const override {
     const bool spread = exact ? spread_ : spreads(), differences = spread || !data_.sparse();
     const auto bounds = exact ? rounding_of_product<T, double> : rounding_of_product<T, V>;
-    bounds(data_, rows, data_, columns, kernel_, coef, differences, bound, team);
+    bounds(data_, rows, data_, columns, kernel_, coef, differences, exact, bound, team);
   }
 
  private:

@@ -75,6 +75,7 @@ class State {
   // A bound on what the value is below its maximum. For b >= 0 without a radius it is the primal value at w = sum b phi
   // minus the dual one; the slope bounds the maximum within the radius only.
   double gap() const { return unit() * (terms_.grows ? excess_ : slope()) + rounding_; }
+  double gap_rounding() const { return rounding_; }  // the part of a certified gap that bounds its rounding
   bool certified() const { return certified_; }  // whether the gap is an upper bound, rounding included
   double value_rounding() const {
     return value_rounding_;

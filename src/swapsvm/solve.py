@@ -233,6 +233,7 @@ class Run:
         self._began = clock()
         self._certificate_seconds = 0.0
         self._certified, self._fruitless, self._certain = float("inf"), 0, True
+        self._margin = MARGIN
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
@@ -324,6 +325,8 @@ class Run:
                 reason = "gap"
             if reason not in CLAIMS:
                 break
+            if self._lower_margin():
+                continue
             if self.state.gap < self._certified / 2:
                 self._certified, self._fruitless = self.state.gap, 0
                 continue
@@ -359,6 +362,15 @@ class Run:
             self.token.heed_requests(True)
         self._certain = True
         self._note_certificate()
+        return True
+
+    def _lower_margin(self) -> bool:
+        """Whether it takes a smaller gap to leave room for the rounding that a certificate adds, if there can be one."""
+        target, rounding = self.stop.target(self.progress()), self.state.gap_rounding
+        margin = MARGIN * (1 - 2 * rounding / target) if target > 0 else 0.0
+        if not 0.1 < margin < self._margin or self.state.gap - rounding > target:
+            return False
+        self._margin = margin
         return True
 
     def _note_certificate(self) -> None:
@@ -427,7 +439,7 @@ class Run:
             reason, target = self.stop(progress), self.stop.target(progress)
             if reason not in (None, "gap"):
                 return str(reason)
-            if progress.gap <= (1.0 if self._certain else MARGIN) * target and self.state.confirmed(target):
+            if progress.gap <= (1.0 if self._certain else self._margin) * target and self.state.confirmed(target):
                 return "sample" if self.state.trusts_samples else "unconfirmed"
             if not self._has_time():
                 return self._reason_to_end("unconfirmed")
@@ -449,7 +461,7 @@ class Run:
         return left > 0 and not self.token.requested
 
     def _block(self, moves: int) -> bool:
-        limits = Limits(moves, max(MARGIN * self.stop.tol, self.pause), MARGIN * self.stop.eps, self.iteration)
+        limits = Limits(moves, max(self._margin * self.stop.tol, self.pause), self._margin * self.stop.eps, self.iteration)
         self._certain = False
         offset = self.clock() - self._began
         ran = self.state.run(self.solver, limits)

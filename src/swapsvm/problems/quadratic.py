@@ -64,12 +64,13 @@ class Quadratic:
 
         Infinite unless the kernel is known to be positive semidefinite and nothing else is in g.
         """
-        ridge = np.broadcast_to(np.asarray(self.ridge, dtype=np.float64), self.size)
-        plain = self.linear is None and self.radius is None and self.bias >= 0 and bool((self.signs != 0).all())
-        known = self.gram.kernel.positive and not isinstance(self.gram.kernel, Precomputed | Function)
+        ridge, kernel = np.asarray(self.ridge, dtype=np.float64), self.gram.kernel
+        plain = self.linear is None and self.radius is None and self.bias >= 0 and all(s != 0 for _, s in self.segments)
+        known = kernel.positive and not isinstance(kernel, Precomputed | Function)
         if not (plain and known and (ridge > 0).all()):
             return np.inf
-        return -float(1 / np.sum(1 / ridge)) * (1 - 1e-9)  # rounding is far below that
+        total = self.size / ridge if ridge.ndim == 0 else np.sum(1 / ridge)
+        return -float(1 / total) * (1 - 1e-9)  # rounding is far below that
 
     @cached_property
     def rows(self) -> np.ndarray:

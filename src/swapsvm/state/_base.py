@@ -60,6 +60,7 @@ class State(ABC):
     deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
     token: StopToken | None = None  # what long computations look at; they end by ``Stopped``
     certified = True  # whether value and gap are certified as they are; a state may have to be asked to
+    gap_rounding = 0.0  # the part of a certified gap that bounds its rounding
     value_rounding = 0.0  # how far a certified value can be off
     single = False  # whether it computes in single precision
     radius = 1.0  # what the weights sum to

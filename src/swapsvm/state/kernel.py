@@ -135,6 +135,7 @@ class KernelState(State):
         self.core.prove()
 
     certified = property(lambda self: self.core.certified)
+    gap_rounding = property(lambda self: self.core.gap_rounding)
     value_rounding = property(lambda self: self.core.value_rounding)
     certificate_seconds = property(lambda self: self.core.certificate_seconds)
 
