@@ -16,8 +16,9 @@ from scipy.optimize import OptimizeResult
 
 from .rays import KINDS
 from .solvers import Solver, make_solver
+from .solvers.direct import direct_step
 from .solvers.fully_corrective import solve_face
-from .state import Limits, Problem, Sampling, State, open_state
+from .state import KernelState, Limits, Problem, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Since, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -316,6 +317,7 @@ class Run:
                 break
         if reason == "gap" and self.state.size < exact_below:
             self._polish()
+            reason = "gap" if self._gap_reached() else "precision"
         return self._result(reason)
 
     def _refine(self) -> bool:
@@ -333,17 +335,24 @@ class Run:
         return True
 
     def _polish(self) -> None:
-        """One corrective step on the whole simplex, if it improves the certificate."""
-        before, gap = self.state.weights, self.state.gap
-        every = np.arange(self.state.size)
-        self.state.set_weights(every, solve_face(self.state.face(every)))
+        """One corrective step on the whole simplex, taken back to the last bit unless it improves the certificate."""
+        held, before = self.state.snapshot(), self.progress()
+        self.state.set_weights(np.arange(self.state.size), self._solution())
         self.state.certify()
-        if self.state.gap > gap:
-            self.state.set_weights(every, before)
-            self.state.certify()
+        after = self.progress()
+        if after.gap > before.gap or after.relative_gap > before.relative_gap:
+            self.state.restore(held)
         self.iteration += 1
         self.trace.kinds["corrective"] += 1
         self._record()
+
+    def _solution(self) -> np.ndarray:
+        """Weights that solve the problem to the limit of double precision, if it is small."""
+        state = self.state
+        step = direct_step(state) if isinstance(state, KernelState) else None
+        if step is None or state.single:
+            return solve_face(state.face(np.arange(state.size)))
+        return state.weights if step.empty else step.weights * (step.growth * state.radius)
 
     def _until_stop(self) -> str:
         """Blocks of moves. The reason "gap" is only claimed here: it is "unconfirmed" until certified."""
