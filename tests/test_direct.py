@@ -218,3 +218,13 @@ def test_the_reason_of_a_polished_run_follows_its_certificate(n, seed):
     result = finished(tol, 128)
     assert result.converged == (result.relative_gap <= tol)
     assert result.relative_gap <= finished(tol, 0).relative_gap
+
+
+def test_time_that_is_up_ends_the_direct_step_with_the_best_point_so_far():
+    Z = random_rows(200, 3)
+    program = Program(Z @ Z.T, (Z**2).sum(axis=1) / 2, np.zeros(200))  # dependent rows: many rounds
+    asked = []
+    start = program.point(np.ones(200))
+    found = solve_directly(program, start.x, lambda: asked.append(1) or len(asked) > 3)
+    assert len(asked) <= 6 and not found.solved
+    assert found.gap <= start.gap and found.value >= start.value - 1e-12

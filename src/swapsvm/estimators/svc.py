@@ -117,8 +117,9 @@ class SVC(ClassifierMixin, KernelMachine):
     Notes
     -----
     Of 1024 rows or more, equal rows of one class are merged into the first of them, which gets the weight of all, if
-    that saves about a tenth of the rows or more. This is exact: the problem and its solution are the same. Rows are
-    not merged for ``kernel="precomputed"``, for functions, and for other solvers than "block".
+    that saves about a tenth of the rows or more. This is exact: the decision function and its certificate are those of
+    the rows as given, among which a merged coefficient is shared out equally. Rows are not merged for
+    ``kernel="precomputed"``, for functions, and for other solvers than "block".
 
     Examples
     --------

@@ -13,7 +13,7 @@ rounding of Q and z the last solution. It vanishes as z converges, which takes o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,6 +31,8 @@ STRONGER, STRONGEST = 1e3, 1e-4  # factor of the next proximal term, and the lar
 REFINEMENTS = 4
 EPSILON = float(np.finfo(np.float64).eps)
 ROUNDING = 4 * EPSILON
+
+Points = Iterator[tuple[np.ndarray, bool]]  # ever closer to the solution; the last one is that, if it says so
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Stationary:
     multiplier: float
     slopes: np.ndarray
     wrong: np.ndarray
-    exact: bool  # whether the slopes of the face are 0 up to rounding
+    exact: bool  # whether slopes on the face are 0, and the weights sum to 1, up to rounding
 
 
 class Proximal:
@@ -115,11 +117,8 @@ class Proximal:
         if program.grows:
             self.passive[program.slack] = True
 
-    def exchange(self) -> Iterator[tuple[np.ndarray, bool]]:
-        """Block principal pivoting, as long as the number of wrong signs falls now and then.
-
-        Points, ever closer to the solution; the last one is that, if it says so.
-        """
+    def exchange(self) -> Points:
+        """Block principal pivoting, as long as the number of wrong signs falls now and then."""
         passive, fewest, patience = self.passive.copy(), len(self.p) + 1, PATIENCE
         while patience > 0:
             found = self._on_face(passive)
@@ -134,7 +133,7 @@ class Proximal:
             if not passive.any():
                 passive[np.argmax(self.p)] = True
 
-    def descend(self) -> Iterator[tuple[np.ndarray, bool]]:
+    def descend(self) -> Points:
         """Lawson and Hanson: toward the point of the face as far as weights stay positive, and one vertex at a time.
 
         Vertices that depend on others drop out first: along them steps are short and the value does not change.
@@ -150,6 +149,7 @@ class Proximal:
                 x = np.maximum(x + steps.min() * (found.x - x), 0.0)
                 passive[leaving[steps == steps.min()]] = False
                 x[~passive] = 0.0
+                yield x, False
                 continue
             x = np.maximum(found.x, 0.0)
             yield x, found.exact and not found.wrong.any()
@@ -159,30 +159,32 @@ class Proximal:
 
     def _on_face(self, passive: np.ndarray) -> Stationary | None:
         """None if Q is not positive definite on the face."""
-        slack, x, multiplier = self.program.slack, np.zeros(len(passive)), 0.0
-        free = slack < 0 or not passive[slack]  # lambda, as the slack does not set it to 0
-        rows = np.flatnonzero(passive)
+        slack, rows = self.program.slack, np.flatnonzero(passive)
+        free = slack < 0 or not passive[slack]  # else the slack makes lambda 0
         rows = rows[rows != slack]
         factor = self._factor(rows)
         if factor is None:
             return None
-        ones = _solve(factor, np.ones(len(rows)))
-        slopes = -self.p
-        for _ in range(REFINEMENTS):  # the two parts of x can be far larger than x is
-            step = _solve(factor, -slopes[rows])
+        ones, found = _solve(factor, np.ones(len(rows))), self._stationary(passive, np.zeros(len(passive)), 0.0)
+        for _ in range(REFINEMENTS):  # both parts of a step can be far larger than their sum
+            step, x = _solve(factor, -found.slopes[rows]), found.x.copy()
             added = float((1.0 - x.sum() - step.sum()) / ones.sum()) if free else 0.0
             x[rows] += step + added * ones
-            multiplier += added
-            slopes = self.program.Q @ x + self.term * x - self.p - multiplier
-            rounding = ROUNDING * (self.program.size(x) + abs(multiplier))
-            exact = bool((np.abs(slopes[rows]) <= rounding[rows]).all())
-            exact &= not free or abs(1.0 - x.sum()) <= ROUNDING * float(np.abs(x).sum())
-            if exact or not np.isfinite(slopes).all():
+            if not free and not self.program.grows:
+                x[slack] = 1.0 - x[rows].sum()
+            found = self._stationary(passive, x, found.multiplier + added)
+            if found.exact:
                 break
-        if not free and not self.program.grows:
-            x[slack] = 1.0 - x.sum()
-        wrong = np.where(passive, x < -ROUNDING * np.abs(x).max(initial=0.0), slopes < -rounding)
-        return Stationary(x, multiplier, slopes, wrong, exact) if np.isfinite(slopes).all() else None
+        return found if np.isfinite(found.slopes).all() else None
+
+    def _stationary(self, passive: np.ndarray, x: np.ndarray, multiplier: float) -> Stationary:
+        """Wrong are negative weights in P and negative slopes outside of it, both by more than rounding."""
+        slopes = self.program.Q @ x + self.term * x - self.p - multiplier
+        rounding = ROUNDING * (self.program.size(x) + abs(multiplier))
+        wrong = np.where(passive, x < -ROUNDING * np.abs(x).max(), slopes < -rounding)
+        short = 0.0 if self.program.grows else abs(1.0 - float(x.sum()))
+        exact = short <= ROUNDING * np.abs(x).sum() and (np.abs(slopes) <= rounding)[passive].all()
+        return Stationary(x, multiplier, slopes, wrong, bool(exact))
 
     def _factor(self, rows: np.ndarray) -> np.ndarray | None:
         """L of Q + D = L L' on a face."""
@@ -196,32 +198,36 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     return dpotrs(factor, right, lower=1)[0] if len(right) else right
 
 
-def solve_directly(program: Program, start: np.ndarray) -> Point:
+def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool] = lambda: False) -> Point:
     """The solution, or the best point that was found: never one of a larger gap, nor of a lower value, than the start.
 
-    Rounds end when one does not halve the gap. The proximal term gets stronger when a round fails.
+    Rounds end when one does not halve the gap, or when it is ``late``. The proximal term gets stronger when a round
+    fails.
     """
     best, strength = program.point(start), 2 * len(start) * EPSILON
     for _ in range(ROUNDS):
         before, proximal = best.gap, Proximal(program, strength, best.x)
-        best, finished = _nearest(program, best, proximal.exchange())
-        if not finished:
-            best, finished = _nearest(program, best, proximal.descend())
+        for points in (proximal.exchange(), proximal.descend()):
+            best, finished = _nearest(program, best, points, late)
+            if finished:
+                break
         if finished and not 0 < best.gap <= before / 2:
             return replace(best, solved=True)
         strength = strength if finished else strength * STRONGER
-        if strength > STRONGEST:
+        if strength > STRONGEST or late():
             break
     return best
 
 
-def _nearest(program: Program, best: Point, points: Iterable[tuple[np.ndarray, bool]]) -> tuple[Point, bool]:
+def _nearest(program: Program, best: Point, points: Points, late: Callable[[], bool]) -> tuple[Point, bool]:
     """The point of the smallest gap among these and the best so far, and whether the last one is a solution."""
     finished, least = False, best.value - program.rounding(best.x)
     for x, is_solution in points:
         found, finished = program.point(x), is_solution
         if found.gap < best.gap and found.value >= least:
             best = found
+        if late():
+            break
     return best, finished
 
 
@@ -244,7 +250,8 @@ def direct_step(state: KernelState) -> Correction | None:
         return nothing
     program = Program.of(state)
     start = state.weights if program.grows else state.weights / state.radius
-    found = solve_directly(program, start)
+    with np.errstate(over="ignore", invalid="ignore"):  # kernel values out of range are an error of the run
+        found = solve_directly(program, start, lambda: state.clock() >= state.deadline)
     if not found.gap < program.point(start).gap:
         return nothing if found.solved else None
     weights, growth = found.x, 1.0
