@@ -23,13 +23,19 @@ ROWS, LABELS = make_classification(3000, 12, flip_y=0.1, random_state=0)
 
 
 def gap_in_double(model, X, y):
-    """The relative gap of a two-class RBF model from its public attributes, by NumPy."""
-    weights = np.abs(model.dual_coef_[0]) / np.abs(model.dual_coef_[0]).sum()
+    """The relative gap of a two-class RBF model from its public attributes, by NumPy, on the user's own rows.
+
+    A support vector shares its weight with the rows of its class that equal it.
+    """
     sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    weights = np.zeros(len(X))
+    for vector, coef in zip(model.support_, np.abs(model.dual_coef_[0]), strict=True):
+        equal = (X[vector] == X).all(axis=1) & (sign == sign[vector])
+        weights[equal] += coef / equal.sum()
+    weights /= weights.sum()
     K = np.exp(-model.gamma_ * cdist(X, X[model.support_], "sqeuclidean")) + 1.0
-    h = sign * (K @ (sign[model.support_] * weights))
-    h[model.support_] += weights / model.C
-    value = weights @ h[model.support_]
+    h = sign * (K @ model.dual_coef_[0]) / np.abs(model.dual_coef_[0]).sum() + weights / model.C
+    value = weights @ h
     return 2 * (value - h.min()) / value
 
 

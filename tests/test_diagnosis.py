@@ -156,7 +156,9 @@ def test_a_gamma_that_makes_a_constant():
         model = SVC(gamma=1e-9).fit(MOONS, SIDES)
     assert np.ptp(model.decision_function(MOONS)) < 0.01
     # the same kernel with a C that makes up for it is a linear one, and separates
-    assert SVC(gamma=1e-9, C=1e10).fit(MOONS, SIDES).score(MOONS, SIDES) > 0.8
+    with pytest.warns(ConvergenceWarning, match="precision"):  # which rounding of kernel values close to 1 hides
+        model = SVC(gamma=1e-9, C=1e10).fit(MOONS, SIDES)
+    assert model.score(MOONS, SIDES) > 0.8
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])

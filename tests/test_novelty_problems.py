@@ -29,7 +29,7 @@ def test_the_ball_of_two_points_has_them_as_diameter(solver, C):
     X = np.array([[1.0, 1.0], [4.0, 5.0]])
     if solver == "cvm":  # |x|^2 is not the same for both
         X -= X.mean(axis=0)
-    _, sphere = enclosing(X, solver, C, tol=0.0, eps=1e-12)
+    _, sphere = enclosing(X, solver, C, tol=0.0, eps=1e-11)
     np.testing.assert_allclose(sphere.coef @ X[sphere.rows], X.mean(axis=0), atol=1e-9)
     assert sphere.squared_radius == pytest.approx(6.25, rel=1e-9)
 
@@ -132,4 +132,4 @@ def test_a_ball_far_from_the_origin_is_certified():
     assert result.converged
     assert result.relative_gap <= 1e-3
     distances = np.linalg.norm(X - sphere.coef @ X[sphere.rows], axis=1)
-    assert distances.max() ** 2 == pytest.approx(result.value + result.gap, rel=1e-6)
+    assert result.value * (1 - 1e-6) <= distances.max() ** 2 <= result.value + result.gap

@@ -396,7 +396,10 @@ def test_any_scale_of_data_and_cost(binary, kernel, scale, C):
     assert small.stop_reason_ in ("gap", "reduced") and len(small.support_) <= 20
     K = reference.kernel_values(model._fitted_kernel, X)
     full, part = next(pairs_of(model, X, y)), next(pairs_of(small, X, y))
-    assert small.relative_gap_ == pytest.approx(objective(K, *part) / lower_bound(K, *full[:5]) - 1, rel=1e-4, abs=1e-6)
+    bound = lower_bound(K, *full[:5])
+    rounding = 1e-15 * 2 * bound * np.abs(K).max()  # of f = 1 / (2 bound), a sum of numbers of the size of K
+    expected = objective(K, *part) / bound - 1
+    assert small.relative_gap_ == pytest.approx(expected, rel=1e-4, abs=1e-6 + rounding * (1 + expected))
 
 
 # ---- the choice ---------------------------------------------------------------------------------------------------

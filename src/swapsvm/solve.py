@@ -17,8 +17,9 @@ from scipy.optimize import OptimizeResult
 from ._core import Stopped, StopToken
 from .rays import KINDS
 from .solvers import Solver, make_solver
+from .solvers.direct import direct_step
 from .solvers.fully_corrective import solve_face
-from .state import Limits, Problem, Sampling, State, open_state
+from .state import KernelState, Limits, Problem, Sampling, State, open_state
 from .stopping import ConvergenceWarning, Gap, Progress, Since, Stop, make_stop
 from .trace import RAW, Trace
 
@@ -340,9 +341,9 @@ class Run:
             if self._fruitless > self.state.patience:
                 reason = "precision"
                 break
-        if reason == "gap" and self.state.size < exact_below:
-            self._polish()
-        return self._result(reason, self.state.weights, self.progress())
+        polishes = reason == "gap" and self.state.size < exact_below
+        certified = self._polished() if polishes else self.progress()
+        return self._result(reason, self.state.weights, certified)
 
     def _certify(self) -> bool:
         """Certify; False if there is no time for a pass over all rows."""
@@ -416,18 +417,26 @@ class Run:
         logger.info("continuing with kernel values in double")
         return True
 
-    def _polish(self) -> None:
-        """One corrective step on the whole simplex, if it improves the certificate."""
-        before, gap = self.state.weights, self.state.gap
-        every = np.arange(self.state.size)
-        self.state.set_weights(every, solve_face(self.state.face(every)))
-        self.state.certify()
-        if self.state.gap > gap:
-            self.state.set_weights(every, before)
-            self.state.certify()
+    def _polished(self) -> Progress:
+        """The certificate after one corrective step on the whole simplex, taken back unless it improves on the last."""
+        held, before = self.state.snapshot(), self.progress()
+        self.state.set_weights(np.arange(self.state.size), self._solution())
+        after = self.progress()
+        if after.gap > before.gap or after.relative_gap > before.relative_gap:
+            self.state.restore(held)  # to the last bit, but no longer certified
+            after = before
         self.iteration += 1
         self.trace.kinds["corrective"] += 1
         self._record()
+        return after
+
+    def _solution(self) -> np.ndarray:
+        """Weights that solve the problem to the limit of double precision, if it is small."""
+        state = self.state
+        step = direct_step(state) if isinstance(state, KernelState) else None
+        if step is None or state.single:
+            return solve_face(state.face(np.arange(state.size)))
+        return state.weights if step.empty else step.weights * (step.growth * state.radius)
 
     def _until_stop(self) -> str:
         """Blocks of moves. The reason "gap" is only claimed here: it is "unconfirmed" until certified."""

@@ -22,6 +22,7 @@ from ..state import Sampling
 from ..stopping import make_stop
 from ..trace import RECORD
 from .diagnosis import total_weight, warn_of_scaling
+from .duplicates import merged_weights
 from .fitting import Fitting
 from .interrupts import Interrupts
 from .memory import Checkpoint, CheckpointFile, Kept, described, fingerprint, kernel_identity
@@ -152,6 +153,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             if "gamma" in cls.parameter_names():
                 gamma = resolve_gamma(self.gamma, cls, X, weights if (weights != 1).any() else None)
         return make_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
+
+    def _merged(self, X: Any, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weights with those of equal rows added up. The paper's solvers get the problem as it is given."""
+        mergeable = self.solver == "block" and isinstance(self.kernel, str) and self.kernel != "precomputed"
+        return merged_weights(X, keys, weights) if mergeable else weights
 
     def _solve(self, gram: Gram, subproblems: Sequence[Subproblem]) -> list[Result]:
         """Run each problem to its certified end."""

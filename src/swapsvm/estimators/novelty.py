@@ -98,10 +98,12 @@ class Detector(OutlierMixin, KernelMachine):
         self._check_parameters()
         X = self._checked_rows(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        rows = np.flatnonzero(weights)
-        if not len(rows):
+        if not weights.any():
             raise ValueError("sample_weight is zero for every row: at least one must be positive")
-        gram = self._open_gram(self._make_kernel(X, weights), X, [rows])
+        kernel = self._make_kernel(X, weights)
+        weights = self._merged(X, np.zeros(X.shape[0]), weights)
+        rows = np.flatnonzero(weights)
+        gram = self._open_gram(kernel, X, [rows])
         only = self._subproblem(gram, rows, weights)
         results = self._solve(gram, [only])
         self._read(only.on(gram), results[0], weights)

@@ -50,7 +50,8 @@ class OneClassSVM(Detector):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_
-        The rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1.
+        The rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1. Equal rows are merged as in
+        ``SVC``, and ``support_`` then lists the first of them only.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     intercept_, coef_

@@ -150,7 +150,7 @@ class Reduction:
         self.model = model
         self._X, labels = _checked_data(model, X, y)
         weights = _check_sample_weight(sample_weight, self._X, dtype=np.float64, ensure_non_negative=True)
-        costs = model.C * weights * model.class_weight_[labels]
+        costs = model.C * self._merged(weights * model.class_weight_[labels], labels)
         self._groups = [np.flatnonzero((labels == c) & (costs > 0)) for c in range(len(model.classes_))]
         self._gram = Gram(model._fitted_kernel, self._X, dtype=np.float64, cache_size=0, n_threads=model._threads())
         _check_semidefinite(self._gram.diagonal().min() >= 0)
@@ -158,6 +158,11 @@ class Reduction:
         self._values = {pair: self._dual_value(pair) for pair in self._losses}
         self._order = Order(self._pursuits())
         self._end = time.perf_counter() + (np.inf if model.max_time is None else model.max_time)
+
+    def _merged(self, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Weights as the fit had them: equal rows merged, unless copies are among the support vectors."""
+        merged = self.model._merged(self._X, labels, weights)
+        return merged if merged[self.model.support_].all() else weights
 
     def to(self, count: int) -> SVC:
         """The model of at most so many vectors."""

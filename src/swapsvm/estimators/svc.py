@@ -97,6 +97,7 @@ class SVC(ClassifierMixin, KernelMachine):
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn's SVC. ``n_iter_`` has one entry per pair of classes; ``fit_status_`` is 0 if all converged.
+        Where rows are merged (see Notes), ``support_`` lists the first of equal rows only.
     dual_gap_, relative_gap_ : float
         The certificate: the largest gap of the pairs, absolute and relative to the dual value.
     stop_reason_ : str
@@ -112,6 +113,13 @@ class SVC(ClassifierMixin, KernelMachine):
         Hits, misses and evictions of cached lines, bytes in use and budget.
     gamma_ : float
         The number that ``gamma`` came to, if the kernel has one.
+
+    Notes
+    -----
+    Of 1024 rows or more, equal rows of one class are merged into the first of them, which gets the weight of all, if
+    that saves about a tenth of the rows or more. This is exact: the decision function and its certificate are those of
+    the rows as given, among which a merged coefficient is shared out equally. Rows are not merged for
+    ``kernel="precomputed"``, for functions, and for other solvers than "block".
 
     Examples
     --------
@@ -203,6 +211,7 @@ class SVC(ClassifierMixin, KernelMachine):
         classes, labels = np.unique(y, return_inverse=True)
         weights, class_weight = self._row_weights(X, labels, classes, sample_weight)
         kernel = self._make_kernel(X, weights)
+        weights = self._merged(X, labels, weights)
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
         present = [c for c, rows in enumerate(groups) if len(rows)]
         if len(present) < 2:

@@ -57,7 +57,8 @@ class SVDD(Detector):
     offset_ : float
         ``-radius_**2``: ``decision_function`` is ``score_samples`` minus this.
     support_, support_vectors_, n_support_, dual_coef_
-        The center: the rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1.
+        The center: the rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1. Equal rows are
+        merged as in ``SVC``, and ``support_`` then lists the first of them only.
     squared_norm_ : float
         |c|^2.
     center_ : array of shape (n_features,)
@@ -90,7 +91,7 @@ class SVDD(Detector):
     def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
         length = super()._mean_length(gram, weights)
         if self.kernel == "linear":
-            check_resolved(gram.X[weights > 0], length)
+            check_resolved(gram.X[weights > 0], weights[weights > 0], length)
         return length
 
     def _level(self, gram: Gram, model: Sphere) -> float:
@@ -117,9 +118,9 @@ class SVDD(Detector):
         return self._center()
 
 
-def check_resolved(X: Any, length: float) -> None:
+def check_resolved(X: Any, weights: np.ndarray, length: float) -> None:
     """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would be one of rounding."""
-    center = np.asarray(X.mean(axis=0)).ravel()
+    center = np.asarray(X.T @ (weights / weights.sum())).ravel()
     spread = max(length - float(center @ center), 0.0)
     lowest, highest = (np.asarray(end.todense() if sp.issparse(end) else end) for end in (X.min(axis=0), X.max(axis=0)))
     if spread < LEAST_SPREAD * length and (highest > lowest).any():

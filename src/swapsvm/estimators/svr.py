@@ -96,7 +96,8 @@ class SVR(RegressorMixin, KernelMachine):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
-        As in scikit-learn's SVR; ``fit_status_`` is 0 if the fit converged.
+        As in scikit-learn's SVR; ``fit_status_`` is 0 if the fit converged. Equal rows of the same target are merged as
+        in ``SVC``, and ``support_`` then lists the first of them only.
     epsilon_ : float
         Half the width of the tube, given or learned.
     dual_gap_, relative_gap_ : float
@@ -199,8 +200,9 @@ class SVR(RegressorMixin, KernelMachine):
         self._check_parameters()
         X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        rows = np.flatnonzero(weights > 0)
         kernel = self._make_kernel(X, weights)
+        weights = self._merged(X, y, weights)
+        rows = np.flatnonzero(weights > 0)
         gram = self._open_gram(kernel, X, [rows])
         subproblem = self._subproblem(len(rows), y.astype(np.float64), weights if (weights != 1).any() else None)
         results = self._solve(gram, [subproblem])

@@ -153,6 +153,10 @@ class KernelState(State):
             KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
         )
 
+    def kernel_values(self) -> np.ndarray:
+        """k of every two variables, in double; for problems of a few hundred."""
+        return np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64)
+
     def diagonal_range(self) -> tuple[float, float]:
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
         of_rows = diagonal[self.problem.signs != 0]

@@ -1,0 +1,264 @@
+"""The direct step: a quadratic of a few hundred variables, solved by Cholesky factors to the limit of double precision.
+
+    min x'Qx / 2 - p'x   over x >= 0, sum x = 1
+
+On a face P of positive weights Q_PP x = p_P + lambda 1 with sum x = 1: two solves with one factor. Where the slack
+vertex is in P, lambda is its score, 0. Block principal pivoting (Judice and Pires 1994, Kim and Park 2011) exchanges
+all variables of the wrong sign at once: negative weights leave P, negative slopes enter it. Swaps zigzag where Q is
+ill-conditioned; this takes 5 to 15 factors whatever the condition.
+
+Q may be singular (no ridge, equal rows). So a proximal term sum_i d_i (x_i - z_i)^2 / 2 is added, d of the order of the
+rounding of Q and z the last solution. It vanishes as z converges, which takes one or two rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ..rays import Correction
+from ..state import KernelState, State
+
+LARGEST = 512  # rows: one factor takes 2 ms
+FACTORS = 200  # of single exchanges in one round, before a stronger proximal term is tried
+ROUNDS = 8
+PATIENCE = 4  # exchanges in a row that may fail to lower the number of wrong signs; then vertices change one at a time
+STRONGER, STRONGEST = 1e3, 1e-4  # factor of the next proximal term, and the largest one as a part of Q_ii
+REFINEMENTS = 4
+EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 4 * EPSILON
+
+Points = Iterator[tuple[np.ndarray, bool]]  # ever closer to the solution; the last one is that, if it says so
+
+
+@dataclass(frozen=True)
+class Point:
+    """A feasible x, its gap and value, and whether its signs are those of a solution up to rounding."""
+
+    x: np.ndarray
+    gap: float
+    value: float
+    solved: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """min x'Qx / 2 - p'x over x >= 0. The sum of x is 1, with a slack vertex at most 1, or, if it ``grows``, any."""
+
+    Q: np.ndarray
+    p: np.ndarray
+    ridge: np.ndarray
+    slack: int = -1
+    grows: bool = False
+
+    @classmethod
+    def of(cls, state: KernelState) -> Program:
+        """The problem of a state: in b itself if b >= 0 is all that is asked, else in a."""
+        problem, signs = state.problem, state.problem.signs
+        ridge = np.broadcast_to(np.asarray(problem.ridge, np.float64), state.size)
+        with np.errstate(invalid="ignore"):  # values out of range are an error of the run
+            Q = (state.kernel_values() + problem.bias) * signs * signs[:, None] + np.diag(ridge)
+        p = np.zeros(state.size) if problem.linear is None else np.asarray(problem.linear, np.float64) / 2
+        slack = int(np.flatnonzero(signs == 0)[0]) if (signs == 0).any() else -1
+        return cls(Q, p * (problem.radius or 1.0) if problem.grows else p, ridge, slack, problem.grows)
+
+    def point(self, x: np.ndarray, solved: bool = False) -> Point:
+        """The feasible point that x is but for signs that are rounding, or a failure."""
+        x = np.maximum(x, 0.0)
+        if not self.grows:
+            x /= x.sum()
+        score = self.Q @ x - self.p
+        return Point(x, self._gap(x, score), float(self.p @ x - x @ score), solved)
+
+    def _gap(self, x: np.ndarray, score: np.ndarray) -> float:
+        if not self.grows:
+            return float(2 * (x @ score - score.min()))
+        own = np.arange(len(x)) != self.slack  # which has no ridge
+        x, score, ridge = x[own], score[own], self.ridge[own]
+        excess = np.where(score < ridge * x, score**2 / ridge, x * (2 * score - ridge * x))  # as in core/move.hpp
+        return float(excess.sum())
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        return np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))
+
+    def size(self, x: np.ndarray) -> np.ndarray:
+        """A bound of |Q||x| + |p|, what scores are sums of: |Q_ij| <= sqrt(Q_ii Q_jj)."""
+        return self._lengths * (self._lengths @ np.abs(x)) + np.abs(self.p)
+
+    def rounding(self, x: np.ndarray) -> float:
+        """Of the value."""
+        return ROUNDING * float(x @ self.size(x))
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """The stationary point of a face, lambda there, the slopes, and which variables have the wrong sign."""
+
+    x: np.ndarray
+    multiplier: float
+    slopes: np.ndarray
+    wrong: np.ndarray
+    exact: bool  # whether slopes on the face are 0, and the weights sum to 1, up to rounding
+
+
+class Proximal:
+    """The program with the term sum_i d_i (x_i - z_i)^2 / 2."""
+
+    def __init__(self, program: Program, strength: float, center: np.ndarray) -> None:
+        self.program, self.center = program, center
+        self.term = strength * np.diagonal(program.Q)
+        self.p = program.p + self.term * center
+        self.passive = center > 0
+        if program.grows:
+            self.passive[program.slack] = True
+
+    def exchange(self) -> Points:
+        """Block principal pivoting, as long as the number of wrong signs falls now and then."""
+        passive, fewest, patience = self.passive.copy(), len(self.p) + 1, PATIENCE
+        while patience > 0:
+            found = self._on_face(passive)
+            if found is None:
+                return
+            count = int(found.wrong.sum())
+            yield found.x, found.exact and not count
+            if not count:
+                return
+            fewest, patience = (count, PATIENCE) if count < fewest else (fewest, patience - 1)
+            passive ^= found.wrong
+            if not passive.any():
+                passive[np.argmax(self.p)] = True
+
+    def descend(self) -> Points:
+        """Lawson and Hanson: toward the point of the face as far as weights stay positive, and one vertex at a time.
+
+        Vertices that depend on others drop out first: along them steps are short and the value does not change.
+        """
+        passive, x = self.passive.copy(), self.center
+        for _ in range(FACTORS):
+            found = self._on_face(passive)
+            if found is None:
+                return
+            leaving = np.flatnonzero(found.wrong & passive)
+            if len(leaving):
+                steps = x[leaving] / (x[leaving] - found.x[leaving])
+                x = np.maximum(x + steps.min() * (found.x - x), 0.0)
+                passive[leaving[steps == steps.min()]] = False
+                x[~passive] = 0.0
+                yield x, False
+                continue
+            x = np.maximum(found.x, 0.0)
+            yield x, found.exact and not found.wrong.any()
+            if not found.wrong.any():
+                return
+            passive[np.argmin(np.where(found.wrong, found.slopes, np.inf))] = True
+
+    def _on_face(self, passive: np.ndarray) -> Stationary | None:
+        """None if Q is not positive definite on the face."""
+        slack, rows = self.program.slack, np.flatnonzero(passive)
+        free = slack < 0 or not passive[slack]  # else the slack makes lambda 0
+        rows = rows[rows != slack]
+        factor = self._factor(rows)
+        if factor is None:
+            return None
+        ones, found = _solve(factor, np.ones(len(rows))), self._stationary(passive, np.zeros(len(passive)), 0.0)
+        for _ in range(REFINEMENTS):  # both parts of a step can be far larger than their sum
+            step, x = _solve(factor, -found.slopes[rows]), found.x.copy()
+            added = float((1.0 - x.sum() - step.sum()) / ones.sum()) if free else 0.0
+            x[rows] += step + added * ones
+            if not free and not self.program.grows:
+                x[slack] = 1.0 - x[rows].sum()
+            found = self._stationary(passive, x, found.multiplier + added)
+            if found.exact:
+                break
+        return found if np.isfinite(found.slopes).all() else None
+
+    def _stationary(self, passive: np.ndarray, x: np.ndarray, multiplier: float) -> Stationary:
+        """Wrong are negative weights in P and negative slopes outside of it, both by more than rounding."""
+        slopes = self.program.Q @ x + self.term * x - self.p - multiplier
+        rounding = ROUNDING * (self.program.size(x) + abs(multiplier))
+        wrong = np.where(passive, x < -ROUNDING * np.abs(x).max(), slopes < -rounding)
+        short = 0.0 if self.program.grows else abs(1.0 - float(x.sum()))
+        exact = short <= ROUNDING * np.abs(x).sum() and (np.abs(slopes) <= rounding)[passive].all()
+        return Stationary(x, multiplier, slopes, wrong, bool(exact))
+
+    def _factor(self, rows: np.ndarray) -> np.ndarray | None:
+        """L of Q + D = L L' on a face."""
+        matrix = self.program.Q[np.ix_(rows, rows)]
+        matrix[np.diag_indices_from(matrix)] += self.term[rows]
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0) if len(rows) else (matrix, 0)
+        return None if failed else factor
+
+
+def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return dpotrs(factor, right, lower=1)[0] if len(right) else right
+
+
+def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool] = lambda: False) -> Point:
+    """The solution, or the best point that was found: never one of a larger gap, nor of a lower value, than the start.
+
+    Rounds end when one does not halve the gap, or when it is ``late``. The proximal term gets stronger when a round
+    fails.
+    """
+    best, strength = program.point(start), 2 * len(start) * EPSILON
+    for _ in range(ROUNDS):
+        before, proximal = best.gap, Proximal(program, strength, best.x)
+        for points in (proximal.exchange(), proximal.descend()):
+            best, finished = _nearest(program, best, points, late)
+            if finished:
+                break
+        if finished and not 0 < best.gap <= before / 2:
+            return replace(best, solved=True)
+        strength = strength if finished else strength * STRONGER
+        if strength > STRONGEST or late():
+            break
+    return best
+
+
+def _nearest(program: Program, best: Point, points: Points, late: Callable[[], bool]) -> tuple[Point, bool]:
+    """The point of the smallest gap among these and the best so far, and whether the last one is a solution."""
+    finished, least = False, best.value - program.rounding(best.x)
+    for x, is_solution in points:
+        found, finished = program.point(x), is_solution
+        if found.gap < best.gap and found.value >= least:
+            best = found
+        if late():
+            break
+    return best, finished
+
+
+def is_small(state: State) -> bool:
+    """Whether the step is for it: few rows. A regression has two variables for each, rarely more than one of weight."""
+    if not isinstance(state, KernelState):
+        return False
+    groups = {group for group, _ in state.problem.segments}
+    return sum(len(state.problem.gram.groups[group]) for group in groups) <= LARGEST
+
+
+def direct_step(state: KernelState) -> Correction | None:
+    """The correction to the solution of the whole problem.
+
+    It is empty at the solution, as far as rounding can tell, and where kernel values in double are to come first. None
+    if nothing better was found and nothing says that there is none: the kernel is not positive semidefinite, say.
+    """
+    nothing = Correction(np.empty(0, np.int64), np.empty(0), empty=True)
+    if state.problem.gram.refinable:  # Q in single precision is neither semidefinite nor worth an exact solution
+        return nothing
+    program = Program.of(state)
+    start = state.weights if program.grows else state.weights / state.radius
+    with np.errstate(over="ignore", invalid="ignore"):  # kernel values out of range are an error of the run
+        found = solve_directly(program, start, lambda: state.clock() >= state.deadline)
+    if not found.gap < program.point(start).gap:
+        return nothing if found.solved else None
+    weights, growth = found.x, 1.0
+    if program.grows:  # the slack gets half of the weight
+        weights[program.slack] = 0.0
+        total = weights.sum()
+        radius = 2 * total if total > 0 else state.radius
+        weights[program.slack] = radius - total
+        weights, growth = weights / radius, radius / state.radius
+    return Correction(np.arange(state.size), weights, scale=0.0, growth=growth, fused=True)
