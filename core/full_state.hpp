@@ -267,7 +267,7 @@ class FullState final : public State<V> {
       for (int64_t k = 0; k < s.count; ++k) {
         double& h = h_[s.offset + k];
         if (h < std::numeric_limits<double>::infinity()) h *= scale;
-        h += s.sign * (s.sign == 0 ? 0.0 : products[s.line][k] + terms_.bias * e.total);
+        h += s.sign * (s.sign == 0 ? 0.0 : products[s.line][k] + terms_.bias * e.total());
       }
   }
 

@@ -307,7 +307,8 @@ class ProductRounding {
 
   double of_sum(double sum) const {
     constexpr double kStrip = 16, kDouble = std::numeric_limits<double>::epsilon() / 2;
-    const double additions = exact_ ? double(z_.count) / 4 + 4 : double(z_.count);  // strips, or kept lines one by one
+    const double strips = double(z_.count) / hot_kernels<T, V>().strip_width + 2;
+    const double additions = exact_ ? strips : double(z_.count);  // of strips, or of kept lines one by one
     return (kUnit * kStrip + kDouble * additions) * sum;
   }
 

@@ -76,7 +76,7 @@ class State {
   // minus the dual one; the slope bounds the maximum within the radius only.
   double gap() const { return unit() * (terms_.grows ? excess_ : slope()) + rounding_; }
   double gap_rounding() const { return rounding_; }  // the part of a certified gap that bounds its rounding
-  bool certified() const { return certified_; }  // whether the gap is an upper bound, rounding included
+  bool certified() const { return certified_; }      // whether the gap is an upper bound, rounding included
   double value_rounding() const {
     return value_rounding_;
   }  // of a certified value: the true one is at most this far off
@@ -450,14 +450,17 @@ class State {
   struct Expansion {
     std::vector<Index> rows;
     std::vector<double> coef;  // signed
-    double total = 0;
 
     void add(Index row, double c) {
       if (c == 0) return;  // of the slack
       rows.push_back(row);
       coef.push_back(c);
-      total += c;
+      const double sum =
+          sum_ + c;  // compensated: positive and negative coefficients may cancel all but the last digits
+      lost_ += std::abs(sum_) >= std::abs(c) ? (sum_ - sum) + c : (c - sum) + sum_;
+      sum_ = sum;
     }
+    double total() const { return sum_ + lost_; }
 
     // Variables that stand for the same row, put together.
     Expansion merged() const {
@@ -467,6 +470,9 @@ class State {
       for (const auto& [row, c] : sums) result.add(row, c);
       return result;
     }
+
+   private:
+    double sum_ = 0, lost_ = 0;
   };
 
   Expansion expansion() const {
@@ -488,7 +494,7 @@ class State {
     else
       gram_->product(left.selection(), right, e.coef.data(), sums.data());
     for (size_t k = 0; k < out.size(); ++k)
-      out[k] = sign(variables[k]) * (sums[size_t(left.place[k])] + terms_.bias * e.total);
+      out[k] = sign(variables[k]) * (sums[size_t(left.place[k])] + terms_.bias * e.total());
     return out;
   }
 
@@ -519,7 +525,7 @@ class State {
     const DistinctRows& rows = every_row();
     std::vector<double> bounds(rows.rows.size()), error(static_cast<size_t>(size_));
     gram_->rounding(rows.selection(), {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), exact, bounds.data());
-    const double of_bias = u * double(e.rows.size() + 4) * std::abs(terms_.bias);
+    const double of_bias = 6 * u * std::abs(terms_.bias);
     for (int64_t v = 0; v < size_; ++v)
       error[v] = sign(v) == 0 ? 0.0 : bounds[size_t(rows.place[v])] + of_bias + 4 * u * ridge(v) * weights_[v];
     return error;

@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from swapsvm import SVC, SVCCV, Gram, ScalingWarning, datasets
+from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram, ScalingWarning, datasets
 from swapsvm.cli import main
 from swapsvm.estimators.diagnosis import is_identity, warn_of_scaling
 from swapsvm.kernels import Laplacian, Rbf, resolve_gamma

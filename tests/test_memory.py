@@ -131,7 +131,7 @@ def test_limits_count_from_where_a_fit_goes_on():
     for k in range(2):
         with pytest.warns(ConvergenceWarning, match="max_time"):
             model.fit(X, Y)
-        assert calls[-1].seconds >= 0.3 * (k + 1)
+        assert calls[-1].seconds >= 0.25 * (k + 1)  # the certificate is part of the limit
     assert model.trace_["seconds"][-1] >= 0.5 and (np.diff(model.trace_["seconds"]) >= 0).all()
 
 
