@@ -6,11 +6,14 @@ import bz2
 import gzip
 import io
 import json
+import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
+import threading
 import tracemalloc
 import zipfile
 
@@ -229,6 +232,17 @@ def test_labels_go_to_stdout_and_the_score_to_stderr(data, tmp_path, capsys):
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 150
     assert re.fullmatch(r"accuracy = \d+\.?\d*% \(\d+/150\)\n", shown.err)
+
+
+def test_labels_go_to_a_pipe_and_the_score_to_stdout(data, tmp_path, capsys):
+    ran(capsys, "train", data, tmp_path / "model")
+    pipe, got = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+    reader.start()
+    assert "accuracy" in ran(capsys, "predict", data, tmp_path / "model", pipe)
+    reader.join(30)
+    assert len(got[0].splitlines()) == len(X) and stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 
 def test_convert_both_ways(data, tmp_path, capsys):
