@@ -31,6 +31,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from swapsvm import SVC, reduce_support
 from swapsvm.cli import main
 from swapsvm.files import import_libsvm, load, save
+from swapsvm.files.label_lines import from_line, to_line
 from swapsvm.files.table import Request
 from swapsvm.files.tables import FORMATS, format_of, read_table
 
@@ -232,6 +233,34 @@ def test_labels_go_to_stdout_and_the_score_to_stderr(data, tmp_path, capsys):
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 150
     assert re.fullmatch(r"accuracy = \d+\.?\d*% \(\d+/150\)\n", shown.err)
+
+
+ODD_LABELS = ["two\nlines", 'a "quote"', '"begins with one', "\u2028separator", "", " blanks ", "back\\slash", "plain"]
+
+
+@pytest.mark.parametrize("label", [*ODD_LABELS, "lone \ud800 surrogate", "ends\n", "\r", 3, 2.5, True])
+def test_every_label_is_one_line_and_comes_back(label):
+    line = to_line(label)
+    assert len(f"{line}|".splitlines()) == 1 and from_line(line) == str(label)
+    assert line == str(label) or line.startswith('"')
+
+
+@given(label=st.text(max_size=20))
+def test_any_text_is_one_line_and_comes_back(label):
+    line = to_line(label)
+    line.encode()
+    assert len(f"{line}|".splitlines()) == 1 and from_line(line) == label
+
+
+def test_labels_with_line_breaks_are_predicted_a_line_each(tmp_path, capsys):
+    labels = np.array(["first\nkind", "second\nkind", '"third"'], dtype=object)[y]
+    model = SVC().fit(X, labels)
+    save(model, tmp_path / "model")
+    np.savez(tmp_path / "rows.npz", X=X)
+    ran(capsys, "predict", tmp_path / "rows.npz", tmp_path / "model", tmp_path / "labels")
+    lines = (tmp_path / "labels").read_text().splitlines()
+    assert [from_line(line) for line in lines] == model.predict(X).tolist()
+    assert r'"first\nkind", "second\nkind"' in ran(capsys, "info", tmp_path / "model")
 
 
 def test_labels_go_to_a_pipe_and_the_score_to_stdout(data, tmp_path, capsys):

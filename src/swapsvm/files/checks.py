@@ -27,6 +27,7 @@ def check_model(model: Any) -> None:
     _check_classes(model)
     _check_coefficients(model)
     _check_vectors(model)
+    _check_certificate(model)
 
 
 def _check_classes(model: Any) -> None:
@@ -70,6 +71,18 @@ def _check_vectors(model: Any) -> None:
     require(not precomputed or n_features == model.shape_fit_[0], "its kernel matrix is not as wide as it is high")
     names = getattr(model, "feature_names_in_", None)
     require(names is None or names.shape == (n_features,), f"feature_names_in_ does not have {n_features} entries")
+
+
+def _check_certificate(model: Any) -> None:
+    for name in ("dual_gap_", "relative_gap_"):
+        gap = getattr(model, name, None)
+        require(isinstance(gap, float) and gap == gap, f"its certificate has {name}={gap!r}, which is not a number")
+    reason, status = getattr(model, "stop_reason_", None), getattr(model, "fit_status_", None)
+    require(isinstance(reason, str), f"its certificate has stop_reason_={reason!r}, which is not text")
+    require(type(status) is int and status in (0, 1), f"its certificate has fit_status_={status!r}, not 0 or 1")
+    count = getattr(model, "n_evaluations_", None)
+    counted = isinstance(count, int | np.integer) and not isinstance(count, bool) and 0 <= count < 2**63
+    require(counted, f"its certificate has n_evaluations_={count!r}, which is not a count")
 
 
 def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> None:
