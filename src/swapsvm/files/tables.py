@@ -9,9 +9,10 @@ from typing import Any
 from ..container import require
 from ..datasets import read_svmlight
 from ..datasets.svmlight import Source, name_of
-from .array_tables import read_npy, read_npz, read_parquet
+from .array_tables import read_npy, read_npz
 from .checks import check_width
 from .csv_tables import read_csv
+from .parquet_tables import read_parquet
 from .table import Request, Table, tidied
 
 ENDINGS = {

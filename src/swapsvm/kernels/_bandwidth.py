@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ..parameters import check_number
 from ._base import Kernel
 
+WIDE = 1 << 20  # columns
 GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
 
 
@@ -47,11 +48,24 @@ def mean_squared_distance(X: Any, weights: np.ndarray | None = None) -> float:
 
 def _variance_of_entries(X: Any, weights: np.ndarray | None) -> float:
     means, variances = _column_moments(X, weights)
-    return float(variances.mean() + means.var())
+    empty = X.shape[1] - len(means)
+    if not empty:
+        return float(variances.mean() + means.var())
+    mean = means.sum() / X.shape[1]
+    return float((variances.sum() + np.square(means - mean).sum() + empty * mean**2) / X.shape[1])
+
+
+def occupied_columns(X: Any) -> Any:
+    """CSR rows without empty columns, if there are millions, more than entries: memory must not follow an index."""
+    if not sp.issparse(X) or X.shape[1] <= max(X.nnz, WIDE):
+        return X
+    columns, places = np.unique(X.indices, return_inverse=True)
+    return sp.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
 
 
 def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each column, in double, rows weighted."""
+    """Mean and variance of each column (without empty ones of wide CSR rows), in double, rows weighted."""
+    X = occupied_columns(X)
     shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
     if sp.issparse(X):
         square = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
