@@ -20,6 +20,7 @@ from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.datasets import read_svmlight
 from swapsvm.estimators.diagnosis import Sample
 from swapsvm.estimators.memory import CHECKPOINT
+from swapsvm.estimators.svdd import check_resolved
 from swapsvm.files import Request, import_libsvm, load, read_table, save
 from swapsvm.files.native import MODEL
 from swapsvm.kernels import Rbf, resolve_gamma
@@ -141,6 +142,13 @@ def test_an_index_costs_nothing_by_itself():
     for rule in ("scale", "mean_sq_dist"):
         assert peak_of(lambda rule=rule: resolve_gamma(rule, Rbf, X)) < BESIDE
     assert peak_of(lambda: Sample.of(X, np.arange(60), 2)) < BESIDE
+    assert peak_of(lambda: check_resolved(X, 1.0)) < BESIDE
+
+
+def test_wide_rows_without_entries():
+    X = sp.csr_array((60, 2**24))
+    assert resolve_gamma("scale", Rbf, X) == 1.0
+    check_resolved(X, 1.0)
 
 
 def test_gamma_of_wide_rows_is_that_of_all_columns():

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..gram import Gram
+from ..kernels._bandwidth import occupied_columns
 from ..problems import Ball, Sphere
 from .novelty import Detector
 
@@ -119,6 +120,7 @@ class SVDD(Detector):
 
 def check_resolved(X: Any, length: float) -> None:
     """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would be one of rounding."""
+    X = occupied_columns(X)
     center = np.asarray(X.mean(axis=0)).ravel()
     spread = max(length - float(center @ center), 0.0)
     lowest, highest = (np.asarray(end.todense() if sp.issparse(end) else end) for end in (X.min(axis=0), X.max(axis=0)))

@@ -60,7 +60,7 @@ def occupied_columns(X: Any) -> Any:
     if not sp.issparse(X) or X.shape[1] <= max(X.nnz, WIDE):
         return X
     columns, places = np.unique(X.indices, return_inverse=True)
-    return sp.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
+    return sp.csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(len(columns), 1)))
 
 
 def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
