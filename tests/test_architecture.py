@@ -11,7 +11,7 @@ import swapsvm
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
     ["_core", "columns"],
-    ["kernels", "datasets", "writing", "container"],
+    ["kernels", "datasets", "writing", "container", "parameters"],
     ["gram"],
     ["problems"],
     ["rays", "trace"],

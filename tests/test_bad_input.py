@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from swapsvm import SVC, maximize
+from swapsvm import SVC, SVCCV, SVDD, SVR, OneClassSVM, maximize
 from swapsvm.problems import Concave, Quadratic
 from swapsvm.stopping import Gap, Iterations, Seconds
+
+from .footprint import MEGABYTE, peak_of
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 Y = np.arange(30) % 2
@@ -54,6 +57,8 @@ def replaced(value):
         ({"sampling": 0}, (X, Y), "sampling=0 must be a positive integer"),
         ({"cache_size": -5}, (X, Y), "cache_size=-5 must be"),
         ({"n_jobs": 0}, (X, Y), "n_jobs=0 must be"),
+        ({"kernel": "poly", "degree": 2**31}, (X, Y), r"degree=2147483648 must be an integer from 1 to 2\*\*31 - 1"),
+        ({"kernel": "poly", "degree": 2.5}, (X, Y), "degree=2.5 must be an integer"),
         ({"decision_function_shape": "all"}, (X, Y), "decision_function_shape='all'"),
         ({"class_weight": {0: -1.0, 1: 1.0}}, (X, Y), "class_weight=.* none negative"),
         ({"kernel": "precomputed"}, (X, Y), r"square .*X has shape \(30, 3\)"),
@@ -70,6 +75,67 @@ def test_fit_refuses(options, data, message):
         model.fit(*data)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
+
+
+NO_NUMBERS = [None, "a", [1], {}, 1j, np.array([1.0, 2.0]), 10**400, np.nan]
+NUMBERS = {
+    SVC: ["C", "degree", "gamma", "coef0", "tol", "eps", "max_iter", "max_time", "start_size", "cache_size", "n_jobs"],
+    SVR: ["C", "epsilon", "gamma", "tol"],
+    OneClassSVM: ["slack", "contamination", "gamma", "tol"],
+    SVDD: ["slack", "contamination", "gamma", "tol"],
+}
+OPTIONAL = ("max_time", "cache_size", "n_jobs", "sampling")
+CASES = [(cls, name, value) for cls, names in NUMBERS.items() for name in names for value in NO_NUMBERS]
+
+
+@pytest.mark.parametrize(("cls", "name", "value"), [*CASES, *((SVC, "sampling", value) for value in NO_NUMBERS)])
+def test_parameters_that_are_no_numbers_are_named(cls, name, value):
+    if value is None and name in OPTIONAL:
+        pytest.skip("means the default")
+    model = cls(kernel="poly").set_params(**{name: value})
+    with pytest.raises(ValueError, match=rf"^{name}=.* (must be|is unknown)"):
+        model.fit(X, Y)
+
+
+def test_an_asymmetric_kernel_function_is_refused_with_its_values():
+    def skewed(A, B):
+        return A @ B.T + A[:, :1] - B[:, 0]
+
+    message = r"not symmetric: for the rows x = X\[\d+\] and z = X\[\d+\] k\(x, z\) is (.*) but k\(z, x\) is (.*)\. "
+    for model in (SVC(kernel=skewed), SVR(kernel=skewed), OneClassSVM(kernel=skewed), SVCCV(kernel=skewed)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)
+
+
+def test_rounding_of_single_precision_is_no_asymmetry():
+    def rounded(A, B):
+        return (A @ B.T).astype(np.float32) * (1 + 1e-6 * np.arange(len(B), dtype=np.float32))
+
+    SVC(kernel=rounded).fit(X, Y)
+
+
+@pytest.mark.parametrize("model", [SVC(solver="swap2"), SVC(), SVR(solver="swap2"), SVDD(solver="swap2")], ids=repr)
+def test_a_callback_that_writes_into_sparse_rows_does_no_harm(model):
+    """The core would follow these indices to wherever they point."""
+    rows = sp.csr_array(np.random.default_rng(0).normal(size=(400, 3)))
+    whole, called = sp.csr_array(rows, copy=True), []
+
+    def vandal(progress):
+        called.append(progress)
+        rows.indices[:] = 2**30
+        rows.indptr[:] = 2**30
+
+    labels = np.random.default_rng(1).integers(0, 2, 400)
+    model = clone(model).set_params(tol=1e-8, callbacks=vandal)
+    found = model.fit(rows, labels).support_
+    assert called
+    np.testing.assert_array_equal(found, model.set_params(callbacks=None).fit(whole, labels).support_)
+
+
+def test_a_sample_is_no_larger_than_the_problem():
+    model = SVC(sampling=10**8, solver="swap2")
+    assert peak_of(lambda: model.fit(X, Y)) < 50 * MEGABYTE
+    assert model.stop_reason_ == "gap"
 
 
 def test_a_kernel_that_is_not_positive_gives_no_model():

@@ -6,11 +6,14 @@ import bz2
 import gzip
 import io
 import json
+import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
+import threading
 import tracemalloc
 import zipfile
 
@@ -28,6 +31,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from swapsvm import SVC, reduce_support
 from swapsvm.cli import main
 from swapsvm.files import import_libsvm, load, save
+from swapsvm.files.label_lines import from_line, to_line
 from swapsvm.files.table import Request
 from swapsvm.files.tables import FORMATS, format_of, read_table
 
@@ -229,6 +233,45 @@ def test_labels_go_to_stdout_and_the_score_to_stderr(data, tmp_path, capsys):
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 150
     assert re.fullmatch(r"accuracy = \d+\.?\d*% \(\d+/150\)\n", shown.err)
+
+
+ODD_LABELS = ["two\nlines", 'a "quote"', '"begins with one', "\u2028separator", "", " blanks ", "back\\slash", "plain"]
+
+
+@pytest.mark.parametrize("label", [*ODD_LABELS, "lone \ud800 surrogate", "ends\n", "\r", 3, 2.5, True])
+def test_every_label_is_one_line_and_comes_back(label):
+    line = to_line(label)
+    assert len(f"{line}|".splitlines()) == 1 and from_line(line) == str(label)
+    assert line == str(label) or line.startswith('"')
+
+
+@given(label=st.text(max_size=20))
+def test_any_text_is_one_line_and_comes_back(label):
+    line = to_line(label)
+    line.encode()
+    assert len(f"{line}|".splitlines()) == 1 and from_line(line) == label
+
+
+def test_labels_with_line_breaks_are_predicted_a_line_each(tmp_path, capsys):
+    labels = np.array(["first\nkind", "second\nkind", '"third"'], dtype=object)[y]
+    model = SVC().fit(X, labels)
+    save(model, tmp_path / "model")
+    np.savez(tmp_path / "rows.npz", X=X)
+    ran(capsys, "predict", tmp_path / "rows.npz", tmp_path / "model", tmp_path / "labels")
+    lines = (tmp_path / "labels").read_text().splitlines()
+    assert [from_line(line) for line in lines] == model.predict(X).tolist()
+    assert r'"first\nkind", "second\nkind"' in ran(capsys, "info", tmp_path / "model")
+
+
+def test_labels_go_to_a_pipe_and_the_score_to_stdout(data, tmp_path, capsys):
+    ran(capsys, "train", data, tmp_path / "model")
+    pipe, got = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+    reader.start()
+    assert "accuracy" in ran(capsys, "predict", data, tmp_path / "model", pipe)
+    reader.join(30)
+    assert len(got[0].splitlines()) == len(X) and stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 
 def test_convert_both_ways(data, tmp_path, capsys):
@@ -469,10 +512,18 @@ def test_malformed_csv(text, complaint, tmp_path):
         read_table(path)
 
 
-def test_an_index_out_of_proportion_is_refused(tmp_path, capsys):
-    """Vectors of that length would take 16 GB."""
+def test_a_huge_index_takes_no_memory(tmp_path):
+    """Vectors of that length would take 16 GB: a child that has less trains and predicts all the same."""
     (tmp_path / "data").write_text("1 2147483647:1\n-1 1:1\n")
-    assert "index 2147483647 is out of proportion" in refused(capsys, "train", tmp_path / "data", tmp_path / "model")
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2); "
+        "from swapsvm.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    for words in (["train", "data", "model"], ["predict", "data", "model", "labels"]):
+        command = [sys.executable, "-c", limited, words[0], *(str(tmp_path / word) for word in words[1:])]
+        ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+        assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "labels").read_text().split() == ["1", "-1"]
 
 
 def npy_bytes(header, content=b""):

@@ -241,7 +241,31 @@ def test_files_that_are_no_model_are_refused(change, complaint, saved, tmp_path)
     assert re.search(complaint, refusal(change(saved), tmp_path / "model"))
 
 
+CERTIFICATES = {
+    "dual_gap_": [None, "0", [0.0], 10**400, {"float": "nan"}],
+    "relative_gap_": [None, "inf", {"table": []}],
+    "stop_reason_": [None, 3, ["gap"]],
+    "fit_status_": [None, 7, 0.5, True, "0"],
+    "n_evaluations_": [None, -1, 1.5, "many", 2**63],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, bad in CERTIFICATES.items() for value in bad])
+def test_certificates_that_are_none_are_refused(name, value, saved, tmp_path):
+    header, arrays = split(saved)
+    header["certificate"][name] = value
+    assert f"its certificate has {name}=" in refusal(sealed(header, arrays), tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", CERTIFICATES)
+def test_certificates_that_lack_an_entry_are_refused(name, saved, tmp_path):
+    header, arrays = split(saved)
+    del header["certificate"][name]
+    assert f"its certificate lacks '{name}'" in refusal(sealed(header, arrays), tmp_path / "model")
+
+
 CHANGES = {
+    "versions": ({"numpy": "2"}, "do not name the swapsvm"),
     "estimator": ("SVR", "not an SVC"),
     "parameters": ({"flux": 1}, "'flux' is unknown"),
     "kernel": ({"name": "rbf", "parameters": {"gamma": -1.0}}, "gamma=-1.0"),
@@ -363,6 +387,7 @@ def test_any_value_in_a_sealed_header_is_read_or_refused(data, saved, tmp_path):
     try:
         model = load(tmp_path / "model")
         assert len(model.predict(sp.csr_matrix((2, model.n_features_in_)))) == 2
+        save(model, tmp_path / "again")
     except ValueError:
         pass
     finally:

@@ -233,12 +233,13 @@ def test_a_killed_process_is_gone_on_from(solver, storage, tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert not [name for name in os.listdir(tmp_path) if name != path.name and not name.startswith(".killed")]
+    assert not [name for name in os.listdir(tmp_path) if name != path.name and not name.startswith(".swapsvm-")]
     data = slow_data(storage)
     seen = []
     model = SVC(**SLOW, solver=solver, checkpoint=path, callbacks=seen.append).fit(*data)
     whole = SVC(**SLOW, solver=solver).fit(*data)
     assert seen[0].iteration > 1 and model.stop_reason_ == "gap"
+    assert os.listdir(tmp_path) == [path.name]  # what the killed process had begun to write is gone
     if storage == "dense":
         np.testing.assert_array_equal(model.dual_coef_, whole.dual_coef_)
         assert model.n_iter_[0] == whole.n_iter_[0]
@@ -365,16 +366,29 @@ def test_seconds_are_a_number(seconds):
     [
         ("none/a", FileNotFoundError, "there is no folder"),
         ("", IsADirectoryError, "is a folder"),
-        ("a", PermissionError, "may not be written to"),
+        ("a", PermissionError, "is write-protected"),
     ],
 )
 def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch, place, error, match):
     if error is PermissionError:  # a superuser may write anywhere
-        monkeypatch.setattr(os, "access", lambda *_: False)
+        monkeypatch.setattr(os, "access", lambda *_, **__: False)
     seen = []
     with pytest.raises(error, match=match):
         SVC(checkpoint=tmp_path / place, callbacks=seen.append).fit(X, Y)
     assert not seen
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a device or a pipe"):
+        SVC(checkpoint=tmp_path / "pipe").fit(X, Y)
+
+
+def test_a_checkpoint_behind_a_link(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("target")
+    SVC(checkpoint=link).fit(X, Y)
+    assert link.is_symlink() and (tmp_path / "target").is_file()
 
 
 def test_a_write_that_fails_does_not_end_the_fit(tmp_path):

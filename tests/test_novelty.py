@@ -392,6 +392,18 @@ def test_lengths_out_of_range_are_named(Detector, scale):
         Detector(kernel="linear").fit(scale * np.arange(1.0, 13.0).reshape(6, 2))
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_gaps_are_never_negative_although_equal_rows_leave_only_rounding(seed, kernel):
+    rng = np.random.default_rng(seed)
+    rows = np.tile(rng.normal(size=4), (rng.integers(15, 40), 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVDD(kernel=kernel, slack=0).fit(rows)
+    assert model.relative_gap_ >= 0 and model.dual_gap_ >= 0
+    assert model.results_[0].relative_gap >= 0
+
+
 def test_a_gap_below_zero_is_rounding():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -58,6 +59,21 @@ def test_every_kernel(kernel, dtype, classes, tmp_path):
 def test_labels(labels, tmp_path):
     model = SVC().fit(X, LABELS[labels][y])
     assert_judged_alike(model, X, tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["2024-01-01", "2024-01-02", "2024-01-03"], "datetime64[D]"),
+        np.array([2**63, 2**63 + 2, 2**63 + 4], np.uint64),
+    ],
+    ids=["dates", "large integers"],
+)
+def test_labels_that_onnx_has_no_type_for_are_refused(labels, tmp_path):
+    model = SVC().fit(X, labels[y])
+    with pytest.raises(ValueError, match=rf"labels of type .*{re.escape(str(labels[-1]))}.*64-bit integers, floats"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_boolean_labels(tmp_path):

@@ -470,7 +470,9 @@ class Run:
         return left > 0 and not self.token.requested
 
     def _block(self, moves: int) -> bool:
-        limits = Limits(moves, max(self._margin * self.stop.tol, self.pause), self._margin * self.stop.eps, self.iteration)
+        limits = Limits(
+            moves, max(self._margin * self.stop.tol, self.pause), self._margin * self.stop.eps, self.iteration
+        )
         self._certain = False
         offset = self.clock() - self._began
         ran = self.state.run(self.solver, limits)

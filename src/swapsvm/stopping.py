@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from sklearn.exceptions import ConvergenceWarning
 
+from .parameters import check_integer, check_number, is_number
+
 __all__ = ["AnyOf", "ConvergenceWarning", "Gap", "Iterations", "Progress", "Rule", "Seconds", "Since", "Stop"]
 
 
@@ -25,10 +27,10 @@ class Progress:
 
     @property
     def relative_gap(self) -> float:
-        """gap / scale."""
-        if self.scale > 0:
-            return self.gap / self.scale
-        return 0.0 if self.gap <= 0 else float("inf")  # below zero it is rounding
+        """gap / scale, never negative."""
+        if self.gap <= 0:  # below zero it is rounding, and where the value is 0 the scale is rounding, too
+            return 0.0
+        return self.gap / self.scale if self.scale > 0 else float("inf")
 
 
 class Stop(ABC):
@@ -63,8 +65,7 @@ class Gap(Stop):
 
     def __post_init__(self) -> None:
         for name, value in (("tol", self.tol), ("eps", self.eps)):
-            if not 0 <= value < float("inf"):
-                raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
+            check_number(name, value, lambda number: 0 <= number < float("inf"), "a finite number, 0 or more")
 
     def __call__(self, progress: Progress) -> str | None:
         return "gap" if progress.gap <= self.target(progress) else None
@@ -77,8 +78,8 @@ class Iterations(Stop):
     limit: int
 
     def __post_init__(self) -> None:
-        if self.limit < 1 or self.limit != int(self.limit):
-            raise ValueError(f"max_iter={self.limit!r} must be a positive integer, or -1 for no limit")
+        allowed = "a positive integer, or -1 for no limit"
+        check_integer("max_iter", self.limit, lambda number: number >= 1, allowed)
 
     def __call__(self, progress: Progress) -> str | None:
         return "max_iter" if progress.iteration >= self.limit else None
@@ -94,8 +95,8 @@ class Seconds(Stop):
     limit: float
 
     def __post_init__(self) -> None:
-        if not self.limit > 0:
-            raise ValueError(f"max_time={self.limit!r} must be a positive number of seconds, or None for no limit")
+        allowed = "a positive number of seconds, or None for no limit"
+        check_number("max_time", self.limit, lambda number: number > 0, allowed)
         object.__setattr__(self, "seconds", self.limit)
 
     def __call__(self, progress: Progress) -> str | None:
@@ -152,7 +153,7 @@ class AnyOf(Stop):
 def make_stop(tol: float, eps: float, max_iter: int, max_time: float | None) -> Stop:
     """The rule that the common four parameters describe."""
     stop: Stop = Gap(tol, eps)
-    if max_iter != -1:
+    if not (is_number(max_iter) and max_iter == -1):
         stop = stop | Iterations(max_iter)
     if max_time is not None:
         stop = stop | Seconds(max_time)

@@ -1,32 +1,213 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are complete or absent.
+
+A regular file is replaced by renaming a draft that stands in the same folder. A draft is locked as long as its writer
+lives; the next write of the same file removes drafts without a lock, which killed processes left behind. What cannot be
+replaced (a device, a pipe, a file in a folder that is read-only) is written in place, once the content is complete.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # a system without locks of this kind: abandoned drafts stay
+    fcntl = None  # type: ignore[assignment]
+
 PathLike = str | os.PathLike[str]
+MOST_LINKS = 40  # symbolic links in a row, as in Linux
+
+
+def whole_file(path: PathLike) -> AbstractContextManager[BinaryIO]:
+    """A file to write, whose content reaches ``path`` at the end, all of it, and not at all after an error.
+
+    Symbolic links are followed. A file that is replaced keeps its mode and, where the system permits, its owner.
+    """
+    check_writable_file(path)
+    descriptor = _descriptor(path)
+    if descriptor is not None:
+        return _in_place(partial(os.dup, descriptor))
+    status, goal = _status(path), Path(os.path.realpath(path))
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        return _in_place(partial(os.open, path, os.O_WRONLY))
+    if _allows_renaming(goal.parent, status):
+        return _replaced(goal, status)
+    return _in_place(partial(os.open, goal, os.O_WRONLY | os.O_TRUNC))
+
+
+def check_writable_file(path: PathLike) -> None:
+    """An ``OSError`` that says why, if no file can be written there."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path}: is a folder: name a file in it")
+    if _status(path) is not None:
+        if not _permits(path, os.W_OK):
+            raise PermissionError(f"{path}: is write-protected")
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    if not _permits(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path}: the folder {folder} is write-protected")
 
 
 @contextmanager
-def whole_file(path: PathLike) -> Iterator[BinaryIO]:
-    """A file to write, which takes its name only at the end, once its content is on the disk.
-
-    The draft stands in the same folder, because only there renaming is one step; an error removes it.
-    """
-    goal = Path(path)
-    if not goal.parent.is_dir():
-        raise FileNotFoundError(f"{goal}: there is no folder {goal.parent}")
-    draft = goal.with_name(f".{goal.name}-{secrets.token_hex(8)}")
+def draft_folder(goal: Path) -> Iterator[Path]:
+    """A folder beside ``goal`` to prepare it in, removed at the end or, after a kill, by the next call."""
+    if fcntl is None:
+        with tempfile.TemporaryDirectory(dir=goal.parent, prefix=_prefix(goal)) as name:
+            yield Path(name)
+        return
+    _remove_abandoned(goal)
+    folder, descriptor = _locked_draft(goal, _new_folder)
     try:
-        with draft.open("xb") as file:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _status(path: PathLike) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _descriptor(path: PathLike) -> int | None:
+    """The number of an open file of this process that the path stands for, as /dev/stdout does.
+
+    To open such a path again would begin at the start of a file that others are writing to.
+    """
+    link = Path(os.path.abspath(path))
+    own = Path(os.path.realpath("/dev/fd"))
+    for _ in range(MOST_LINKS):
+        if link.name.isdecimal() and Path(os.path.realpath(link.parent)) == own:
+            return int(link.name)
+        if not link.is_symlink():
+            return None
+        link = Path(os.path.abspath(link.parent / os.readlink(link)))
+    return None
+
+
+def _allows_renaming(folder: Path, status: os.stat_result | None) -> bool:
+    """Whether a draft in the folder can replace the file; in a sticky one only its owner can."""
+    if not _permits(folder, os.W_OK | os.X_OK):
+        return False
+    about = os.stat(folder)
+    if status is None or not about.st_mode & stat.S_ISVTX:
+        return True
+    return os.geteuid() in (0, about.st_uid, status.st_uid)
+
+
+def _permits(path: PathLike, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+@contextmanager
+def _in_place(opened: Callable[[], int]) -> Iterator[BinaryIO]:
+    """A draft without a name, copied into what is opened once it is complete."""
+    with tempfile.TemporaryFile() as draft:
+        yield draft
+        draft.seek(0)
+        with open(opened(), "wb") as file:
+            shutil.copyfileobj(draft, file)
+
+
+@contextmanager
+def _replaced(goal: Path, status: os.stat_result | None) -> Iterator[BinaryIO]:
+    """A draft beside the goal that takes its name at the end; only within a folder is that one step."""
+    _remove_abandoned(goal)
+    draft, descriptor = _locked_draft(goal, partial(_new_file, mode=0o666 if status is None else 0o600))
+    try:
+        with open(descriptor, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, goal)
+            if status is not None:
+                _keep_access(descriptor, status)
+            os.fsync(descriptor)
+            if fcntl is not None:  # while it is locked: nobody takes it for abandoned
+                os.replace(draft, goal)
+        if fcntl is None:  # such a system does not rename open files
+            os.replace(draft, goal)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _keep_access(descriptor: int, status: os.stat_result) -> None:
+    """Give a draft the owner, group and mode of the file that it replaces, as far as the system permits."""
+    if fcntl is None:
+        return
+    mode = stat.S_IMODE(status.st_mode) & 0o777
+    if not any(_owned(descriptor, owner, status.st_gid) for owner in (status.st_uid, -1)):
+        mode &= ~stat.S_IRWXG  # what the old group was permitted is not for another one
+    with suppress(OSError):
+        os.fchmod(descriptor, mode)
+
+
+def _owned(descriptor: int, owner: int, group: int) -> bool:
+    try:
+        os.fchown(descriptor, owner, group)
+    except OSError:
+        return False
+    return True
+
+
+# ---- drafts ------------------------------------------------------------------------------------------------------
+
+
+def _prefix(goal: Path) -> str:
+    """What names of drafts of a file begin with, however long its own name is."""
+    return f".swapsvm-{hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16]}-"
+
+
+def _new_file(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+
+
+def _new_folder(path: Path) -> int:
+    os.mkdir(path)
+    return os.open(path, os.O_RDONLY)
+
+
+def _locked_draft(goal: Path, create: Callable[[Path], int]) -> tuple[Path, int]:
+    """The path and the descriptor of a new draft with a lock, which ends with the process at the latest."""
+    while True:
+        path = goal.with_name(_prefix(goal) + secrets.token_hex(8))
+        descriptor = create(path)
+        if fcntl is None:
+            return path, descriptor
+        with suppress(OSError):  # a file system without locks: then nobody removes drafts there
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return path, descriptor
+        os.close(descriptor)  # another process took it for abandoned before it was locked
+
+
+def _remove_abandoned(goal: Path) -> None:
+    """Remove the drafts of a file that no living process has locked."""
+    for path in goal.parent.glob(f"{_prefix(goal)}*") if fcntl is not None else ():
+        with suppress(OSError):
+            _remove_unlocked(path)
+
+
+def _remove_unlocked(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(descriptor)

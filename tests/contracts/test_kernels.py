@@ -141,10 +141,10 @@ def test_make_kernel_takes_only_the_parameters_it_has():
         (lambda: Rbf(gamma=0.0), "gamma=0.0 must be a positive"),
         (lambda: Rbf(gamma=np.nan), "gamma=nan must be a positive"),
         (lambda: Laplacian(gamma=-1.0), "gamma=-1.0 must be a positive"),
-        (lambda: Poly(degree=0), "degree=0 must be a positive integer"),
-        (lambda: Poly(degree=2.5), "degree=2.5 must be a positive integer"),
+        (lambda: Poly(degree=0), "degree=0 must be an integer from 1"),
+        (lambda: Poly(degree=2.5), "degree=2.5 must be an integer from 1"),
         (lambda: Poly(coef0=-1.0), "coef0=-1.0 must be finite and not negative"),
-        (lambda: Sigmoid(coef0=np.inf), "coef0=inf must be finite"),
+        (lambda: Sigmoid(coef0=np.inf), "coef0=inf must be a finite number"),
     ],
 )
 def test_bad_parameters_are_named(make, message):

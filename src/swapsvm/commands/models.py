@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files.label_lines import to_line
 from ..files.native import read_header
 from ..files.reading import check_goal, format_of_model, read_model, write_model
 from .parser import add_verb
@@ -45,7 +46,7 @@ def file_facts(path: str) -> dict[str, Any]:
 def shown(value: Any) -> str:
     """A value as people read it."""
     if isinstance(value, np.ndarray):
-        listed = ", ".join(str(item) for item in value[:MOST_SHOWN].tolist())
+        listed = ", ".join(to_line(item) for item in value[:MOST_SHOWN].tolist())
         return f"{listed}, ... ({len(value)})" if len(value) > MOST_SHOWN else listed
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

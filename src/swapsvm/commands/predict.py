@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ..container import require
 from ..estimators import SVC
+from ..files.label_lines import to_line
 from ..files.reading import read_model
 from ..writing import whole_file
 from .data import add_data, read_data
@@ -28,7 +29,12 @@ def add_predict(subcommands: Subcommands) -> None:
     parser = add_verb(subcommands, "predict", "predict the labels of rows, one a line, and score them if they have any")
     add_data(parser)
     parser.add_argument("model", metavar="MODEL", help="a model of `swapsvm train`, or of LIBSVM")
-    parser.add_argument("output", nargs="?", metavar="OUTPUT", help="where the labels go (default: stdout)")
+    parser.add_argument(
+        "output",
+        nargs="?",
+        metavar="OUTPUT",
+        help="output file for the labels, one a line; text with line breaks as a JSON string (default: stdout)",
+    )
     add_json(parser)
     parser.set_defaults(run=run_predict)
 
@@ -89,7 +95,7 @@ def agreement(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def deliver(arguments: argparse.Namespace, facts: dict[str, Any], predicted: np.ndarray, score: str) -> None:
     """Labels to the file, else among the facts or to stdout; the score where the labels are not."""
-    lines = "".join(f"{label}\n" for label in predicted.tolist())
+    lines = "".join(f"{to_line(label)}\n" for label in predicted.tolist())
     if arguments.output:
         with whole_file(arguments.output) as file:
             file.write(lines.encode())

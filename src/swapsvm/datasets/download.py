@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from ..writing import draft_folder
 from .files import cache_folder, check, download_name
 from .registry import DataFile, DatasetError
 from .svmlight import PIECE
@@ -21,11 +21,12 @@ def download(file: DataFile) -> Path:
     """Fetch a file into the cache directory."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as drafts:
-        draft = Path(drafts) / download_name(file)
+    goal = folder / download_name(file)
+    with draft_folder(goal) as drafts:
+        draft = drafts / goal.name
         fetch(file, draft)
         check(draft, file)
-        return draft.replace(folder / draft.name)
+        return draft.replace(goal)
 
 
 def fetch(file: DataFile, draft: Path) -> None:

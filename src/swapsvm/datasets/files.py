@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
+from ..writing import whole_file
 from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
 from .svmlight import DAMAGED, of_the_system, parse, pieces
@@ -111,17 +111,13 @@ def is_archive(path: Path, file: DataFile) -> bool:
 
 def kept(text: Iterable[bytes], path: Path) -> Generator[bytes, None, None]:
     """The text, which stands in ``path`` once it has come to its end; not in a folder that cannot be written to."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        number, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    except OSError:
-        yield from text
-        return
-    try:
-        with open(number, "wb") as file:
-            for piece in text:
-                file.write(piece)
-                yield piece
-        os.replace(draft, path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    with ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(whole_file(path))
+        except OSError:
+            yield from text
+            return
+        for piece in text:
+            file.write(piece)
+            yield piece

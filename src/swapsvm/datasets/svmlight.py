@@ -23,6 +23,8 @@ OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
 }
+LARGEST_RATIO = 128  # of text to compressed bytes: data sets that are published reach 60
+ALWAYS_ALLOWED = 1 << 22  # bytes of text, whatever the ratio
 DAMAGED = (ValueError, EOFError, OSError, zlib.error)  # what parsing and decompressing raise
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
@@ -98,14 +100,53 @@ def opened(source: Source) -> Iterator[BinaryIO]:
 
 @contextmanager
 def unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
-    """The file behind its decompressor, if its first bytes ask for one."""
-    buffered = io.BufferedReader(file)  # type: ignore[type-var]  # any binary file has readinto
+    """The file behind its decompressor, if its first bytes ask for one; a bomb is a ``ValueError``."""
+    source = Counted(file)
+    buffered = io.BufferedReader(source)
     head = buffered.peek(8)
     opener = next((opener for magic, opener in OPENERS.items() if head.startswith(magic)), None)
-    try:
-        yield opener(buffered) if opener else buffered
-    finally:
-        buffered.detach()
+    yield io.BufferedReader(Bounded(opener(buffered), source), PIECE) if opener else buffered
+
+
+class Counted(io.RawIOBase):
+    """The rest of a binary file, with its length, as far as that is known. Closing this leaves the file open."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.length = file, 0
+        if file.seekable():
+            here = file.tell()
+            self.length = file.seek(0, io.SEEK_END) - here
+            file.seek(here)
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._file.readinto(buffer)
+        self._read += count or 0
+        self.length = max(self.length, self._read)
+        return count
+
+
+class Bounded(io.RawIOBase):
+    """Decompressed text whose length must not exceed a multiple of the compressed bytes."""
+
+    def __init__(self, text: Any, packed: Counted) -> None:
+        self._text, self._packed, self._read = text, packed, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._text.readinto(buffer)
+        self._read += count
+        if self._read > max(LARGEST_RATIO * self._packed.length, ALWAYS_ALLOWED):
+            raise ValueError(
+                f"expands to more than {LARGEST_RATIO} times its {self._packed.length} compressed bytes, as "
+                "decompression bombs do: if the content is right, decompress it first"
+            )
+        return count
 
 
 def of_the_system(error: Exception) -> bool:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..columns import without_empty_columns
 from ..gram import Gram
 from ..kernels import Laplacian, Rbf
 from ..problems import Quadratic
 from ..solve import warn_user
 
 FEWEST_ROWS = 50
+WIDE = 1 << 20  # columns, more than which are not told apart by name
 PAIRS = 128  # of rows whose distances are looked at
 MOST_OF_A_DISTANCE = 0.9
 SWAMPED = 100.0  # times as far apart as values of the median other column; standardized and rare 0/1 columns: up to 16
@@ -52,19 +54,21 @@ class Sample:
     distances: np.ndarray
     shares: np.ndarray  # of each column in a distance, on average over the pairs
     spreads: np.ndarray  # root mean square of the differences in each column
+    complete: bool = True  # or without the empty ones of many columns
 
     @classmethod
     def of(cls, X: Any, rows: np.ndarray, power: int) -> Sample:
         """Rows at equal steps through the data, each against one that is far from it there."""
         picked = rows[np.linspace(0, len(rows) - 1, min(len(rows), PAIRS)).astype(np.intp)]
         apart = sp.csr_array(X[picked] - X[np.roll(picked, len(picked) // 3)], dtype=np.float64)
+        (apart,) = without_empty_columns(apart, beyond=WIDE)
         pair = np.repeat(np.arange(len(picked)), np.diff(apart.indptr))
         parts = np.abs(apart.data) ** power
         distances = np.bincount(pair, parts, len(picked))
         ratios = np.divide(parts, distances[pair], out=np.zeros_like(parts), where=distances[pair] > 0)
-        shares = np.bincount(apart.indices, ratios, X.shape[1]) / max(int(np.count_nonzero(distances)), 1)
-        squares = np.bincount(apart.indices, apart.data**2, X.shape[1]) / len(picked)
-        return cls(distances, shares, np.sqrt(squares))
+        shares = np.bincount(apart.indices, ratios, apart.shape[1]) / max(int(np.count_nonzero(distances)), 1)
+        squares = np.bincount(apart.indices, apart.data**2, apart.shape[1]) / len(picked)
+        return cls(distances, shares, np.sqrt(squares), apart.shape[1] == X.shape[1])
 
 
 def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:
@@ -93,6 +97,8 @@ def total_weight(problems: Iterable[Quadratic]) -> float:
 
 def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:
     """Few columns that make up all distances although others vary: those would count if they were scaled."""
+    if not sample.complete:
+        return None
     order = np.argsort(-sample.shares, kind="stable")
     varying = np.count_nonzero(sample.spreads)
     count = int(np.searchsorted(np.cumsum(sample.shares[order]), MOST_OF_A_DISTANCE)) + 1

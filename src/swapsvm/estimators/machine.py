@@ -6,7 +6,6 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..gram import Gram
 from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from ..parameters import check_integer, check_number
 from ..solve import Result, Run, warn_not_converged
 from ..solvers import make_solver
 from ..state import Sampling
@@ -121,17 +121,29 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             del self._tasks, self._began
 
     def _check_parameters(self) -> None:
-        has_C, number = "C" in self.get_params(deep=False), isinstance(self.C, Real)
-        if has_C and not (number and (0 < self.C < np.inf or (self._hard_margin and np.isposinf(self.C)))):
-            raise ValueError(f"C={self.C!r} must be a positive finite number{', or inf' if self._hard_margin else ''}")
-        if self.n_jobs is not None and (int(self.n_jobs) != self.n_jobs or self.n_jobs == 0 or self.n_jobs < -1):
-            raise ValueError(f"n_jobs={self.n_jobs!r} must be a number of threads, or None or -1 for all")
+        self._check_numbers()
         Interrupts(self.on_interrupt)
         Observers(self.callbacks, self.verbose, 1)
         if self.checkpoint is not None:
             as_checkpoint(self.checkpoint)
         make_solver(self.solver)
         make_stop(self.tol, self.eps, self.max_iter, self.max_time)
+
+    def _check_numbers(self) -> None:
+        """Those that no part of the fit checks itself: kernels check theirs, stop rules theirs."""
+        if "C" in self.get_params(deep=False):
+            allowed = f"a positive finite number{', or inf' if self._hard_margin else ''}"
+            check_number("C", self.C, lambda C: 0 < C < np.inf or (self._hard_margin and C > 0), allowed)
+        check_integer("start_size", self.start_size, lambda size: size >= 1, "a positive integer")
+        if self.n_jobs is not None:
+            allowed = "a number of threads, or None or -1 for all"
+            check_integer("n_jobs", self.n_jobs, lambda count: count >= 1 or count == -1, allowed)
+        if self.sampling is not None and not isinstance(self.sampling, Sampling):
+            allowed = "a positive integer, or None to look at every row"
+            check_integer("sampling", self.sampling, lambda size: size >= 1, allowed)
+        if self.cache_size is not None:
+            allowed = "a number of megabytes, 0 or more"
+            check_number("cache_size", self.cache_size, lambda size: 0 <= size < np.inf, allowed)
 
     def _checked_rows(self, X: Any, y: Any = "no_validation", *, reset: bool = False, y_numeric: bool = False) -> Any:
         """X, or X and y, as the core takes them; to predict (``reset=False``) only by a fitted estimator."""
@@ -144,7 +156,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         rows = found[0] if isinstance(found, tuple) else found
         if reset and self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"a precomputed kernel matrix is square (n_samples x n_samples); X has shape {rows.shape}")
-        return found
+        if reset and sp.issparse(rows):
+            rows = with_own_structure(rows)
+        return (rows, found[1]) if isinstance(found, tuple) else rows
 
     def _make_kernel(self, X: Any, weights: np.ndarray) -> Kernel:
         gamma: float = 1.0
@@ -152,7 +166,10 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             cls = KERNELS[self.kernel]
             if "gamma" in cls.parameter_names():
                 gamma = resolve_gamma(self.gamma, cls, X, weights if (weights != 1).any() else None)
-        return make_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
+        kernel = make_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
+        if isinstance(kernel, Function):
+            kernel.check_symmetric(X)
+        return kernel
 
     def _merged(self, X: Any, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weights with those of equal rows added up. The paper's solvers get the problem as it is given."""
@@ -199,7 +216,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
     def _set_certificate(self, subproblems: Sequence[Subproblem], results: list[Result]) -> None:
         self.results_ = results
         self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
-        self.dual_gap_ = max(r.gap for r in results)
+        self.dual_gap_ = max(0.0, *(r.gap for r in results))  # below zero it is rounding
         self.relative_gap_ = max(r.relative_gap for r in results)
         self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "gap")
         self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
@@ -265,6 +282,14 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
 def as_checkpoint(checkpoint: Any) -> Checkpoint:
     """A checkpoint that may be given by its path alone."""
     return checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+
+
+def with_own_structure(X: Any) -> Any:
+    """CSR rows with the same values and copies of ``indices`` and ``indptr``.
+
+    The core follows these without looking at them again, and callbacks that write into X run during the fit.
+    """
+    return type(X)((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
 
 def forget_fit(estimator: BaseEstimator) -> None:

@@ -30,7 +30,7 @@ from ..solve import Memory, Run, warn_user
 from ..state import State
 from ..stopping import Progress
 from ..trace import RAW, Trace
-from ..writing import PathLike
+from ..writing import PathLike, check_writable_file
 from .subproblems import Subproblem
 
 CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 1, "a checkpoint written by swapsvm")
@@ -129,14 +129,13 @@ def kernel_identity(kernel: Kernel, X: Any) -> str:
 
 
 def check_writable(path: PathLike) -> None:
-    """An ``OSError`` that says why, if no file can be written there."""
-    goal = Path(path)
-    if goal.is_dir():
-        raise IsADirectoryError(f"checkpoint={str(path)!r} is a folder: name a file in it")
-    if not goal.parent.is_dir():
-        raise FileNotFoundError(f"checkpoint={str(path)!r}: there is no folder {str(goal.parent)!r}")
-    if not os.access(goal.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"checkpoint={str(path)!r}: the folder {str(goal.parent)!r} may not be written to")
+    """An ``OSError`` or ``ValueError`` that says why, if no checkpoint can be kept there."""
+    try:
+        check_writable_file(path)
+    except OSError as error:
+        raise type(error)(f"checkpoint={error}") from None
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"checkpoint={str(path)!r} is a device or a pipe, which cannot be read again: name a file")
 
 
 def described(problem: Quadratic) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _check_sample_weight
 
 from ..gram import Gram
+from ..parameters import check_number
 from ..problems import Ball, OneClass
 from ..solve import Result
 from ..state import Sampling, State
@@ -83,7 +83,8 @@ class Detector(OutlierMixin, KernelMachine):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64.
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Its values are not
+            copied if they need not be converted: do not write into them during the fit.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows, exactly; rows of weight 0 are left out.
@@ -137,11 +138,10 @@ class Detector(OutlierMixin, KernelMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (isinstance(self.slack, Real) and 0 <= self.slack < float("inf")):
-            raise ValueError(f"slack={self.slack!r} must be a finite number, 0 or more")
-        part = 0.1 if self.contamination == "auto" else self.contamination
-        if not (isinstance(part, Real) and 0 < part <= 0.5):
-            raise ValueError(f"contamination={self.contamination!r} must be 'auto' or a number in (0, 0.5]")
+        check_number("slack", self.slack, lambda slack: 0 <= slack < float("inf"), "a finite number, 0 or more")
+        if not isinstance(self.contamination, str) or self.contamination != "auto":
+            allowed = "'auto' or a number in (0, 0.5]"
+            check_number("contamination", self.contamination, lambda part: 0 < part <= 0.5, allowed)
 
     def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
         """The mean of k(x, x), the unit of the slack."""

@@ -79,16 +79,15 @@ def _rounding(model: Any, X: Any) -> np.ndarray:
 
 def linear_coefficients(model: Any) -> np.ndarray:
     """w of every pair of classes."""
-    vectors = model.support_vectors_
-    dense = vectors.toarray() if sp.issparse(vectors) else vectors
+    vectors = model.support_vectors_  # products with sparse ones are dense, but no larger than the result
     if len(model.classes_) == 2:
-        return model.dual_coef_ @ dense
+        return np.asarray(model.dual_coef_ @ vectors)
     n_classes = len(model.classes_)
     owner = np.repeat(np.arange(n_classes), model.n_support_)
     return np.array(
         [
-            model.dual_coef_[b - 1, owner == a] @ dense[owner == a]
-            + model.dual_coef_[a, owner == b] @ dense[owner == b]
+            model.dual_coef_[b - 1, owner == a] @ vectors[owner == a]
+            + model.dual_coef_[a, owner == b] @ vectors[owner == b]
             for a, b in combinations(range(n_classes), 2)
         ]
     )

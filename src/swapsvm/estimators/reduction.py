@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_sample_weight
 
 from ..gram import Gram
+from ..parameters import check_integer, check_number
 from ..stopping import ConvergenceWarning
 from .primal import Minimum, PairLoss, minimize
 from .pursuit import Order, Pursuit, products
@@ -116,10 +117,11 @@ def _check_request(model: Any, max_vectors: Any, max_accuracy_loss: Any, validat
         raise ValueError(
             f"give one of max_vectors={max_vectors!r} and max_accuracy_loss={max_accuracy_loss!r}, and not both"
         )
-    if max_vectors is not None and (not 1 <= max_vectors < np.inf or int(max_vectors) != max_vectors):
-        raise ValueError(f"max_vectors={max_vectors!r} must be a positive integer")
-    if max_accuracy_loss is not None and not 0 <= max_accuracy_loss < 1:
-        raise ValueError(f"max_accuracy_loss={max_accuracy_loss!r} must be in [0, 1): 0.005 is half a percent")
+    if max_vectors is not None:
+        check_integer("max_vectors", max_vectors, lambda count: count >= 1, "a positive integer")
+    if max_accuracy_loss is not None:
+        allowed = "in [0, 1): 0.005 is half a percent"
+        check_number("max_accuracy_loss", max_accuracy_loss, lambda part: 0 <= part < 1, allowed)
     if (max_accuracy_loss is None) != (validation is None):
         raise ValueError("max_accuracy_loss and validation=(X, y), the rows to measure it on, belong together")
 

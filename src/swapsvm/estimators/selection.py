@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -23,7 +24,7 @@ from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
 from ..solve import warn_user
 from ..stopping import ConvergenceWarning, Gap
-from .machine import forget_fit
+from .machine import forget_fit, with_own_structure
 from .paths import Fold, Paths, Point
 from .scores import RULES, Fit, draw_scores, results_of
 from .subproblems import Cancelled, Pair, side_by_side
@@ -167,6 +168,7 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, tasks: SearchTasks | None) -> None:
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        X = with_own_structure(X) if sp.issparse(X) else X
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

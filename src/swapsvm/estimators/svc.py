@@ -192,7 +192,8 @@ class SVC(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64.
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Its values are not
+            copied if they need not be converted: do not write into them during the fit.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional

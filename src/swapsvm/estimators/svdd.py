@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns import without_empty_columns
 from ..gram import Gram
 from ..problems import Ball, Sphere
 from .novelty import Detector
@@ -120,6 +121,7 @@ class SVDD(Detector):
 
 def check_resolved(X: Any, weights: np.ndarray, length: float) -> None:
     """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would be one of rounding."""
+    (X,) = without_empty_columns(X)
     center = np.asarray(X.T @ (weights / weights.sum())).ravel()
     spread = max(length - float(center @ center), 0.0)
     lowest, highest = (np.asarray(end.todense() if sp.issparse(end) else end) for end in (X.min(axis=0), X.max(axis=0)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..gram import Gram
 from ..kernels import Kernel
+from ..parameters import check_number
 from ..problems import L2SVR
 from ..solve import Result
 from ..state import Sampling, State
@@ -184,7 +184,8 @@ class SVR(RegressorMixin, KernelMachine):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64.
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Its values are not
+            copied if they need not be converted: do not write into them during the fit.
         y : array of shape (n_samples,)
             Numbers. The bias is regularized, so targets far from zero are better centred.
         sample_weight : array of shape (n_samples,), optional
@@ -214,9 +215,9 @@ class SVR(RegressorMixin, KernelMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        number = isinstance(self.epsilon, Real) and 0 <= self.epsilon < float("inf")
-        if not number and self.epsilon != "auto":
-            raise ValueError(f"epsilon={self.epsilon!r} must be a finite number, 0 or more, or 'auto'")
+        if not isinstance(self.epsilon, str) or self.epsilon != "auto":
+            allowed = "a finite number, 0 or more, or 'auto'"
+            check_number("epsilon", self.epsilon, lambda epsilon: 0 <= epsilon < float("inf"), allowed)
 
     def _subproblem(self, rows: int, y: np.ndarray, weights: np.ndarray | None) -> Subproblem:
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)

@@ -7,7 +7,7 @@ None of the readers executes anything that a file says, and none reserves memory
     save, load ──────────────────── native ── parts ── coding      a header of plain values, and arrays
     export_libsvm, import_libsvm ── libsvm ───────── checks      whatever is read is checked before it is used
     export_onnx ─────────────────── onnx_graph
-    read_table ── tables ── csv_tables, array_tables
+    read_table ── tables ── csv_tables, array_tables, parquet_tables
 """
 
 from .libsvm import export_libsvm, import_libsvm

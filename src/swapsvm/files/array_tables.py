@@ -1,4 +1,4 @@
-"""Tables as arrays: npy, used where it lies; npz; Parquet.
+"""Tables as arrays: npy, used where it lies; npz.
 
 Parsers of others raise what they like at malformed files; here all of it is a ``ValueError`` with the name of the file.
 """
@@ -20,7 +20,6 @@ from ..container import check_text, require
 from .table import Request, Table, tidied
 
 LARGEST_RATIO = 1032  # of contents to compressed bytes: deflate's own limit
-ALWAYS_ALLOWED = 1 << 24  # bytes
 
 
 class Layout(NamedTuple):
@@ -33,7 +32,8 @@ class Layout(NamedTuple):
 
 
 @contextmanager
-def _faults_named(path: Any, kind: str) -> Iterator[None]:
+def faults_named(path: Any, kind: str) -> Iterator[None]:
+    """Whatever a parser raises as a ``ValueError`` that names the file."""
     try:
         yield
     except (ImportError, KeyboardInterrupt):
@@ -44,7 +44,8 @@ def _faults_named(path: Any, kind: str) -> Iterator[None]:
         raise ValueError(f"{path}: is not a readable {kind} file: {error}") from None
 
 
-def _path(source: Any, kind: str) -> Path:
+def path_of(source: Any, kind: str) -> Path:
+    """The path of a file of a kind that must not be a stream."""
     require(isinstance(source, str | os.PathLike), f"{kind} cannot be read from a stream: name a file")
     return Path(source)
 
@@ -54,29 +55,29 @@ def _path(source: Any, kind: str) -> Path:
 
 def read_npy(source: Any, request: Request) -> Table:
     """X memory-mapped, so that only what is looked at is read; y from ``request.labels`` or y.npy beside it."""
-    path = _path(source, "npy")
+    path = path_of(source, "npy")
     labels = Path(request.labels) if request.labels else path.with_name("y.npy")
     if not labels.exists() and request.n_features is None:
         raise ValueError(f"{path}: there is no {labels} with the labels: name the file with --labels")
-    X = _checked_rows(path, _mapped(path))
-    y = _checked_labels(labels, np.array(_mapped(labels)), len(X)) if labels.exists() and labels != path else None
+    X = checked_rows(path, _mapped(path))
+    y = checked_labels(labels, np.array(_mapped(labels)), len(X)) if labels.exists() and labels != path else None
     return Table(X, y)
 
 
 def read_npz(source: Any, request: Request) -> Table:
     """The arrays X and y of an archive."""
-    path = _path(source, "npz")
-    with _faults_named(path, "npz"), zipfile.ZipFile(path) as archive:
+    path = path_of(source, "npz")
+    with faults_named(path, "npz"), zipfile.ZipFile(path) as archive:
         names = [info.filename.removesuffix(".npy") for info in archive.infolist()]
         require("X" in names, f"it has no array X, only {names[:8]}")
         require("y" in names or request.n_features is not None, f"it has no array y with the labels, only {names[:8]}")
         arrays = {name: _member(archive, f"{name}.npy") for name in ("X", "y") if name in names}
-    X = _checked_rows(path, arrays["X"])
-    return Table(X, _checked_labels(path, arrays["y"], len(X)) if "y" in arrays else None)
+    X = checked_rows(path, arrays["X"])
+    return Table(X, checked_labels(path, arrays["y"], len(X)) if "y" in arrays else None)
 
 
 def _mapped(path: Path) -> np.ndarray:
-    with path.open("rb") as file, _faults_named(path, "npy"):
+    with path.open("rb") as file, faults_named(path, "npy"):
         layout = _layout(file, os.fstat(file.fileno()).st_size)
         if 0 in layout.shape:  # nothing to map
             return np.empty(layout.shape, layout.dtype)
@@ -86,7 +87,8 @@ def _mapped(path: Path) -> np.ndarray:
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     info = archive.getinfo(name)
-    require(info.file_size <= LARGEST_RATIO * info.compress_size, f"{name} has an impossible size")
+    packed = min(info.compress_size, os.stat(str(archive.filename)).st_size)
+    require(info.file_size <= LARGEST_RATIO * packed, f"{name} has an impossible size")
     with archive.open(info) as file:
         layout = _layout(file, info.file_size)  # type: ignore[arg-type]
         values = np.frombuffer(file.read(), layout.dtype)
@@ -108,56 +110,17 @@ def _layout(file: BinaryIO, size: int) -> Layout:
     return layout
 
 
-# ---- Parquet -----------------------------------------------------------------------------------------------------
+# ---- all ---------------------------------------------------------------------------------------------------------
 
 
-def read_parquet(source: Any, request: Request) -> Table:
-    """Columns of numbers, one of them, or one of text, being the labels."""
-    path = _path(source, "Parquet")
-    parquet = _import_parquet()
-    with path.open("rb") as opened, _faults_named(path, "Parquet"), parquet.ParquetFile(opened) as file:
-        names = file.schema_arrow.names
-        cells = file.metadata.num_rows * max(len(names), 1)
-        most = max(LARGEST_RATIO * path.stat().st_size, ALWAYS_ALLOWED)
-        require(8 * cells <= most, f"it has {cells} cells, which is too many for a file of its size")
-        at = request.column(names, named=True)
-        table = file.read()
-        X = np.empty((table.num_rows, len(names) - (at is not None)))
-        for place, column in enumerate(place for place in range(len(names)) if place != at):
-            X[:, place] = _column(names[column], table.column(column))
-        y = None if at is None else _label_column(names[at], table.column(at))
-    return Table(_checked_rows(path, X), None if y is None else _checked_labels(path, y, len(X)))
-
-
-def _import_parquet() -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError('Parquet files need pyarrow: pip install "swapsvm[parquet]"') from None
-    return parquet
-
-
-def _column(name: str, column: Any) -> np.ndarray:
-    require(column.null_count == 0, f"column {name!r} has {column.null_count} missing values")
-    values = np.asarray(column.to_numpy())
-    require(values.dtype.kind in "biuf", f"column {name!r} is of type {column.type}, not of numbers")
-    return values
-
-
-def _label_column(name: str, column: Any) -> np.ndarray:
-    require(column.null_count == 0, f"label column {name!r} has {column.null_count} missing values")
-    return np.asarray(column.to_numpy())
-
-
-# ---- both --------------------------------------------------------------------------------------------------------
-
-
-def _checked_rows(path: Path, X: np.ndarray) -> np.ndarray:
+def checked_rows(path: Path, X: np.ndarray) -> np.ndarray:
+    """X, which must be a table of numbers."""
     require(X.ndim == 2 and X.dtype.kind in "biuf", f"{path}: X is {X.ndim}-dimensional of {X.dtype}, not a table")
     return X
 
 
-def _checked_labels(path: Path, y: np.ndarray, n_rows: int) -> np.ndarray:
+def checked_labels(path: Path, y: np.ndarray, n_rows: int) -> np.ndarray:
+    """y, which must be numbers or text, one for each row."""
     require(y.shape == (n_rows,), f"{path}: the labels have shape {y.shape}, not ({n_rows},) as the rows")
     if y.dtype.kind == "U":
         check_text(y)

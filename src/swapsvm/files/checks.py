@@ -13,9 +13,6 @@ import scipy.sparse as sp
 
 from ..container import require
 
-COLUMNS_ALLOWED = 1 << 25  # whatever the number of entries: a single row may be of a wide set
-COLUMNS_PER_ENTRY = 16
-
 
 def check_model(model: Any) -> None:
     """``ValueError`` unless the fitted attributes of an SVC describe one model."""
@@ -27,6 +24,7 @@ def check_model(model: Any) -> None:
     _check_classes(model)
     _check_coefficients(model)
     _check_vectors(model)
+    _check_certificate(model)
 
 
 def _check_classes(model: Any) -> None:
@@ -72,6 +70,18 @@ def _check_vectors(model: Any) -> None:
     require(names is None or names.shape == (n_features,), f"feature_names_in_ does not have {n_features} entries")
 
 
+def _check_certificate(model: Any) -> None:
+    for name in ("dual_gap_", "relative_gap_"):
+        gap = getattr(model, name, None)
+        require(isinstance(gap, float) and gap == gap, f"its certificate has {name}={gap!r}, which is not a number")
+    reason, status = getattr(model, "stop_reason_", None), getattr(model, "fit_status_", None)
+    require(isinstance(reason, str), f"its certificate has stop_reason_={reason!r}, which is not text")
+    require(type(status) is int and status in (0, 1), f"its certificate has fit_status_={status!r}, not 0 or 1")
+    count = getattr(model, "n_evaluations_", None)
+    counted = isinstance(count, int | np.integer) and not isinstance(count, bool) and 0 <= count < 2**63
+    require(counted, f"its certificate has n_evaluations_={count!r}, which is not a count")
+
+
 def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> None:
     """``ValueError`` unless the three arrays are a CSR matrix of that shape."""
     n_rows, n_columns = shape
@@ -81,15 +91,6 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     require((np.diff(indptr.astype(np.int64)) >= 0).all(), "indptr decreases")
     inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_columns)
     require(inside, f"indices are not all within the {n_columns} columns")
-
-
-def check_width(n_columns: int, n_entries: int) -> None:
-    """``ValueError`` if vectors with that many columns would be out of proportion to the entries.
-
-    Rows are spread out over all columns when they are multiplied, so one huge index would cost gigabytes.
-    """
-    most = max(COLUMNS_ALLOWED, COLUMNS_PER_ENTRY * n_entries)
-    require(n_columns <= most, f"index {n_columns} is out of proportion to {n_entries} entries: number features anew")
 
 
 def _is_size(value: Any) -> bool:

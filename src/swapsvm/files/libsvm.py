@@ -17,7 +17,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,7 +29,7 @@ from ..container import require
 from ..estimators import SVC
 from ..kernels import Kernel, make_kernel
 from ..writing import PathLike, whole_file
-from .checks import check_model, check_width
+from .checks import check_model
 from .parts import check_savable
 
 KERNEL_NAMES = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
@@ -42,30 +42,27 @@ LARGEST_LABEL = 2**31 - 1
 WHOLE = re.compile(rb"[+-]?[0-9]{1,10}")
 THEIR_LINE = re.compile(r"^line \d+: ")  # what the reader of entries calls the line
 
-Pair = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class Decisions:
     """Between any two classes c, d, by position, the function that is positive for c.
 
-    ``coefs[c, d]`` are the coefficients of the support vectors of c in it (those of d are ``-coefs[d, c]``), and
-    ``bias[c, d]`` is its constant.
+    ``coefs[c][d]`` are the coefficients of the support vectors of c in it (those of d are ``-coefs[d][c]``), and
+    ``bias[c, d]`` is its constant; both are 0 for c = d.
     """
 
     labels: list[int]
     vectors: list[sp.csr_matrix]
-    coefs: dict[Pair, np.ndarray]
-    bias: dict[Pair, float]
+    coefs: list[np.ndarray]
+    bias: np.ndarray
 
     def chosen(self, order: Sequence[int]) -> Decisions:
         """Some of the classes, in that order."""
-        pairs = list(permutations(range(len(order)), 2))
         return Decisions(
             [self.labels[c] for c in order],
             [self.vectors[c] for c in order],
-            {(i, j): self.coefs[order[i], order[j]] for i, j in pairs},
-            {(i, j): self.bias[order[i], order[j]] for i, j in pairs},
+            [self.coefs[c][list(order)] for c in order],
+            self.bias[np.ix_(order, order)],
         )
 
     def layout(self) -> tuple[list[np.ndarray], np.ndarray]:
@@ -73,18 +70,23 @@ class Decisions:
 
         Oriented as LIBSVM's: positive for the first class of a pair.
         """
-        positions = range(len(self.labels))
-        tables = [[self.coefs[c, d] * (1 if c < d else -1) for d in positions if d != c] for c in positions]
-        return [np.array(table) for table in tables], np.array([self.bias[pair] for pair in combinations(positions, 2)])
+        n_classes = len(self.labels)
+        tables = [np.delete(_turned(coefs, c), c, axis=0) for c, coefs in enumerate(self.coefs)]
+        return tables, self.bias[np.triu_indices(n_classes, 1)]
 
 
 def from_layout(labels: list[int], vectors: list[sp.csr_matrix], tables: list[Any], bias: Any) -> Decisions:
     """The inverse of ``layout``."""
-    coefs, constants = {}, {}
-    for k, (a, b) in enumerate(combinations(range(len(labels)), 2)):
-        coefs[a, b], coefs[b, a] = tables[a][b - 1], -tables[b][a]
-        constants[a, b], constants[b, a] = bias[k], -bias[k]
-    return Decisions(labels, vectors, coefs, constants)
+    n_classes = len(labels)
+    coefs = [_turned(np.insert(table, c, 0.0, axis=0), c) for c, table in enumerate(tables)]
+    constants = np.zeros((n_classes, n_classes))
+    constants[np.triu_indices(n_classes, 1)] = bias
+    return Decisions(labels, vectors, coefs, constants - constants.T)
+
+
+def _turned(coefs: np.ndarray, c: int) -> np.ndarray:
+    """Coefficients of class c against all classes, with the other sign against those before it."""
+    return np.concatenate([-coefs[:c], coefs[c:]])
 
 
 # ---- export ------------------------------------------------------------------------------------------------------
@@ -294,7 +296,6 @@ def _read_vectors(lines: Lines, n_classes: int, total: int) -> tuple[np.ndarray,
             raise ValueError(f"line {lines.number}: {THEIR_LINE.sub('', str(error))}") from None
     require(found == total, f"is truncated: it has {found} of {total} support vectors")
     _, data, indices, indptr, columns = reader.finish()
-    check_width(columns, len(data))
     matrix = sp.csr_matrix((data, indices, indptr), shape=(total, max(columns, 1)))
     return np.array(coefs).reshape(total, n_classes - 1), matrix
 

@@ -77,6 +77,8 @@ def read_header(path: PathLike) -> dict[str, Any]:
 
 
 def _checked(found: Any) -> Any:
-    estimator = found[0].get("estimator")
+    estimator, versions = found[0].get("estimator"), found[0].get("versions")
     require(estimator == "SVC", f"it holds {estimator!r}, which is not an SVC")
+    named = isinstance(versions, dict) and isinstance(versions.get("swapsvm"), str)
+    require(named, f"its versions {versions!r} do not name the swapsvm that wrote it")
     return found

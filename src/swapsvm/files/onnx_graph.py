@@ -117,7 +117,15 @@ def _columns(model: SVC) -> int:
 def _label_array(classes: np.ndarray) -> np.ndarray:
     """Labels in a type that ONNX has: 64-bit integers, doubles, booleans or text."""
     kinds = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_, "U": object, "O": object}
-    return classes.astype(kinds[classes.dtype.kind])
+    kind = classes.dtype.kind
+    known = kind in kinds and (kind != "O" or all(isinstance(label, str) for label in classes))
+    known = known and (kind != "u" or bool((classes <= np.iinfo(np.int64).max).all()))
+    require(
+        known,
+        f"labels of type {classes.dtype}, such as {classes[-1]!r}, cannot be exported to ONNX: "
+        "fit with labels that are 64-bit integers, floats, booleans or text",
+    )
+    return classes.astype(kinds[kind])
 
 
 # ---- kernel and decision values ----------------------------------------------------------------------------------

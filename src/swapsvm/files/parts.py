@@ -70,6 +70,8 @@ def put_together(parts: Parts) -> SVC:
     for name, value in header["certificate"].items():
         require(name in CERTIFICATE, f"its certificate has an unknown entry {name!r}")
         setattr(model, name, decoded(value))
+    for name in CERTIFICATE:
+        require(name in header["certificate"], f"its certificate lacks {name!r}")
     model.support_vectors_ = _vectors_together(header, arrays)
     for name, values in arrays.items():
         require(name in ARRAYS or name == "feature_names_in_", f"it has an unknown array {name!r}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..estimators import SVC
-from ..writing import PathLike
+from ..writing import PathLike, check_writable_file
 from .libsvm import KERNEL_NAMES, export_libsvm, import_libsvm
 from .native import MODEL, load, save
 from .onnx_graph import export_onnx, import_onnx
@@ -38,11 +38,8 @@ def write_model(model: SVC, path: PathLike) -> None:
 
 def check_goal(path: PathLike, kernel: str) -> None:
     """An error, before the work, if a model with that kernel could not be written there."""
+    check_writable_file(path)
     goal = Path(path)
-    if not goal.parent.is_dir():
-        raise FileNotFoundError(f"{goal}: there is no folder {goal.parent}")
-    if goal.is_dir():
-        raise IsADirectoryError(f"{goal}: is a folder: name a file in it")
     if goal.suffix.lower() == ".libsvm" and kernel not in KERNEL_NAMES:
         raise ValueError(f"LIBSVM has no kernel {kernel!r}, only {list(KERNEL_NAMES)}: use another ending")
     if goal.suffix.lower() == ".onnx":

@@ -9,9 +9,9 @@ from typing import Any
 from ..container import require
 from ..datasets import read_svmlight
 from ..datasets.svmlight import Source, name_of
-from .array_tables import read_npy, read_npz, read_parquet
-from .checks import check_width
+from .array_tables import read_npy, read_npz
 from .csv_tables import read_csv
+from .parquet_tables import read_parquet
 from .table import Request, Table, tidied
 
 ENDINGS = {
@@ -65,10 +65,6 @@ def format_of(source: Any) -> str:
 
 def _read_svmlight(source: Source, request: Request) -> Table:
     X, y = read_svmlight(source)
-    try:
-        check_width(X.shape[1], X.nnz)
-    except ValueError as error:
-        raise ValueError(f"{name_of(source)}: {error}") from None
     return Table(X, tidied(y))
 
 

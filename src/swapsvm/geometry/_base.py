@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..parameters import check_number
 from ..stopping import ConvergenceWarning
 
 ADVICE = {
@@ -108,8 +109,7 @@ def checked_points(X: Any, name: str) -> np.ndarray:
 def check_tolerances(**tolerances: float) -> None:
     """Refuse what is not a number from 0 to below 1."""
     for name, value in tolerances.items():
-        if not 0 <= value < 1:
-            raise ValueError(f"{name}={value!r} must be a number, 0 or more and below 1")
+        check_number(name, value, lambda number: 0 <= number < 1, "a number, 0 or more and below 1")
 
 
 def warn_unfinished(result: Certified, what: str, stacklevel: int = 3) -> None:

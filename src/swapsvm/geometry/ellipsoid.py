@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
+from ..parameters import check_number
 from ..problems import LogDeterminant
 from ..problems.log_determinant import EPSILON
 from ..solve import Result, Run
@@ -86,8 +87,7 @@ def min_enclosing_ellipsoid(
     >>> round(found.volume / np.pi, 6), found.stop_reason
     (4.0, 'gap')
     """
-    if not 0 <= tol < inf:
-        raise ValueError(f"tol={tol!r} must be a finite number, 0 or more")
+    check_number("tol", tol, lambda number: 0 <= number < inf, "a finite number, 0 or more")
     points = checked_points(X, "X").astype(np.float64, copy=False)
     box = Box.around(points)
     _refuse_extremes(box.half)

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..columns import without_empty_columns
-from ._base import Kernel, check_positive
+from ..parameters import check_number
+from ._base import Kernel
 
 GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
 
@@ -21,7 +22,8 @@ def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Any, weights: np.
     with Core Vector Machines does. ``mean`` is that of the squared distances among distinct rows.
     """
     if not isinstance(gamma, str):
-        check_positive("gamma", gamma)
+        allowed = f"a positive finite number or one of {list(GAMMA_RULES)}"
+        check_number("gamma", gamma, lambda number: 0 < number < float("inf"), allowed)
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from .. import _core
+from ..parameters import check_number
 
 
 @dataclass(frozen=True)
@@ -28,5 +29,4 @@ class Kernel:
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a positive finite number (NaN included)."""
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{name}={value!r} must be a positive finite number")
+    check_number(name, value, lambda number: 0 < number < float("inf"), "a positive finite number")

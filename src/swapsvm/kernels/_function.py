@@ -10,6 +10,9 @@ import numpy as np
 
 from ._base import Kernel
 
+PROBES = 16  # rows on which symmetry is checked
+LARGEST_ASYMMETRY = 1e-4  # of the largest value: what is below may be rounding of single precision
+
 
 @dataclass(frozen=True)
 class Function(Kernel):
@@ -18,6 +21,19 @@ class Function(Kernel):
     function: Callable[[Any, Any], Any]
 
     name = "function"
+
+    def check_symmetric(self, X: Any) -> None:
+        """``ValueError`` if the function is not symmetric on a few rows of X, at equal steps."""
+        rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], PROBES)).astype(np.intp)
+        values = self.block(X[rows], X[rows], np.float64)
+        apart = np.abs(values - values.T)
+        i, j = np.unravel_index(np.argmax(apart), apart.shape)
+        if apart[i, j] > LARGEST_ASYMMETRY * np.abs(values).max():
+            raise ValueError(
+                f"the kernel function is not symmetric: for the rows x = X[{rows[i]}] and z = X[{rows[j]}] "
+                f"k(x, z) is {values[i, j]:.6g} but k(z, x) is {values[j, i]:.6g}. "
+                "Use a symmetric one, such as (k(x, z) + k(z, x)) / 2"
+            )
 
     def block(self, X: Any, Z: Any, dtype: Any) -> np.ndarray:
         """The values as a checked C-contiguous array."""

@@ -1,8 +1,9 @@
 """k(x, z) = (gamma x'z + coef0)^degree."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf
 
+from ..parameters import check_integer, check_number
 from ._base import Kernel, check_positive
 
 
@@ -19,10 +20,7 @@ class Poly(Kernel):
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
-        if not isfinite(self.coef0) or self.coef0 < 0:
-            raise ValueError(
-                f"coef0={self.coef0!r} must be finite and not negative: the kernel is not positive otherwise"
-            )
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree={self.degree!r} must be a positive integer")
+        allowed = "finite and not negative: the kernel is not positive otherwise"
+        check_number("coef0", self.coef0, lambda number: 0 <= number < inf, allowed)
+        check_integer("degree", self.degree, lambda number: 1 <= number < 2**31, "an integer from 1 to 2**31 - 1")
         object.__setattr__(self, "degree", int(self.degree))

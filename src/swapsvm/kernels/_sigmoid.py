@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import isfinite
 
+from ..parameters import check_number
 from ._base import Kernel, check_positive
 
 
@@ -18,5 +19,4 @@ class Sigmoid(Kernel):
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
-        if not isfinite(self.coef0):
-            raise ValueError(f"coef0={self.coef0!r} must be finite")
+        check_number("coef0", self.coef0, isfinite, "a finite number")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..parameters import check_integer
+
 
 @dataclass(frozen=True)
 class Concave:
@@ -31,8 +33,7 @@ class Concave:
     hessian: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        if int(self.size) != self.size or self.size < 1:
-            raise ValueError(f"size={self.size!r} must be a positive integer: the number of variables")
+        check_integer("size", self.size, lambda size: size >= 1, "a positive integer: the number of variables")
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random variables on whose face a run starts."""

@@ -59,7 +59,7 @@ class KernelState(State):
         if self.sampling is None:
             self.core = getattr(_core, "FullState" + bits)(*arguments)
         else:
-            chosen = (int(self.sampling.size), self.sampling.with_active, seed)
+            chosen = (int(min(self.sampling.size, self.size)), self.sampling.with_active, seed)
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
         self._token: _core.StopToken | None = None
         self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far

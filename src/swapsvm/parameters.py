@@ -1,0 +1,26 @@
+"""Numbers that users give: what is not one, or is out of range, is a ``ValueError`` with its name and the range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+
+def check_number(name: str, value: Any, allows: Callable[[Any], bool], allowed: str) -> None:
+    """``ValueError`` unless the value is a real number that ``allows`` accepts; ``allowed`` says which those are."""
+    if not (is_number(value) and allows(value)):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+
+
+def check_integer(name: str, value: Any, allows: Callable[[Any], bool], allowed: str) -> None:
+    """The same for integers; floats such as 3.0 are accepted."""
+    check_number(name, value, lambda number: float(number).is_integer() and allows(number), allowed)
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a real number (NaN and infinity included) that a float can hold."""
+    try:
+        return isinstance(value, Real) and isinstance(float(value), float)
+    except OverflowError:
+        return False
