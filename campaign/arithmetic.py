@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-DIGITS = 120
+BITS = 400
 
 
 class Extended:
@@ -21,17 +21,17 @@ class Extended:
 
 
 class Exact:
-    """mpmath's numbers of 120 digits, in arrays of objects. Slow: for the cases that ``Extended`` cannot decide."""
+    """MPFR's numbers of 400 bits, in arrays of objects: for the cases that ``Extended`` cannot decide."""
 
-    epsilon = 10.0 ** (3 - DIGITS)
+    epsilon = 2.0 ** (8 - BITS)
 
     def __init__(self) -> None:
-        import mpmath
+        import gmpy2
 
-        mpmath.mp.dps = DIGITS
-        self._number = np.frompyfunc(mpmath.mpf, 1, 1)
+        gmpy2.get_context().precision = BITS
+        self._number = np.frompyfunc(gmpy2.mpfr, 1, 1)
         for name in ("exp", "tanh", "sqrt", "log"):
-            setattr(self, name, np.frompyfunc(getattr(mpmath, name), 1, 1))
+            setattr(self, name, np.frompyfunc(getattr(gmpy2, name), 1, 1))
 
     def array(self, values: Any) -> np.ndarray:
         """float32 and float64 as they are; other types have no such numbers."""

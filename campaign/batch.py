@@ -5,11 +5,13 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import tempfile
 import time
 import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +20,7 @@ from .children import Child, Ended, in_child
 from .outcome import Outcome, from_line
 
 PLACE = struct.Struct("qd")  # number of the trial that runs, and since when
+MEMORY = Path("/dev/shm")  # folders there cost no disk
 EXAMPLES = 5  # trials that are named for each signature
 
 
@@ -74,6 +77,7 @@ class Batch:
         self.part, self.seed, self.deadline = part, seed, deadline
         self.number, self.end = first, first + count
         self._place = mmap.mmap(-1, PLACE.size)
+        self._folder = tempfile.TemporaryDirectory(prefix="campaign-", dir=MEMORY if MEMORY.is_dir() else None)
         self._start()
 
     def _start(self) -> None:
@@ -89,6 +93,7 @@ class Batch:
 
     def _run(self, goal: int) -> None:
         """In the child: a line for each outcome."""
+        os.chdir(self._folder.name)
         warnings.simplefilter("ignore")
         np.seterr(all="ignore")
         self.part.prepare()
@@ -108,11 +113,14 @@ class Batch:
             return found, False
         os.close(self._lines)
         if ended.status == "returned":
+            self._folder.cleanup()
             return found, True
         found.append((self.number, self._autopsy(ended)))
         self.number += 1
         over = self.number >= self.end or time.monotonic() > self.deadline
-        if not over:
+        if over:
+            self._folder.cleanup()
+        else:
             self._start()
         return found, over
 

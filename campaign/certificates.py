@@ -17,7 +17,7 @@ from .problems import MAX_TIME, Problem, draw_problem
 
 SLACK = 1e-9  # relative, of a reported gap
 TINY = 1e-15  # of the numbers that a gap is a difference of
-MOST_EXACT = 150_000  # kernel values times features that are computed with many digits
+MOST_EXACT = 300_000  # kernel values times features that are computed with many digits
 SPREAD = 0.1  # standard deviations of y by which residuals exceed a learned tube
 
 
@@ -34,7 +34,7 @@ class Certificates:
     """Fits of hostile problems."""
 
     name = "certificates"
-    patience = 60.0
+    patience = 20.0
 
     def prepare(self) -> None:
         pass
@@ -130,7 +130,7 @@ def judged_gap(problem: Problem, model: Any, claim: Claim) -> Outcome:
         try:
             verdict, true = compared(claim.result, true_gap(Exact(), problem, model, claim))
         except ImportError:
-            return Outcome(problem.estimator, verdict, "mpmath is not installed")
+            return Outcome(problem.estimator, verdict, "gmpy2 is not installed")
     reported = claim.result.gap
     ratio = true.gap / reported if reported > 0 else None
     detail = (

@@ -37,7 +37,7 @@ class Problem:
     @property
     def rows(self) -> np.ndarray:
         """X as a dense array."""
-        return self.X.toarray() if sp.issparse(self.X) else self.X
+        return dense(self.X)
 
     def __str__(self) -> str:
         shown = {name: value for name, value in self.parameters.items() if name not in ("n_jobs", "max_time")}
@@ -45,6 +45,14 @@ class Problem:
         words = [f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in shown.items()]
         size = f"{self.X.shape[0]}x{self.X.shape[1]} {self.X.dtype} {storage}, largest {abs(self.X).max():.1e}"
         return f"{self.estimator}({', '.join(words)}) on {size}{', weights' * (self.weights is not None)}"
+
+
+def dense(X: Any) -> np.ndarray:
+    """Rows as a dense array; of a wide one the columns that have entries: the others make no kernel value."""
+    if not sp.issparse(X):
+        return np.asarray(X)
+    used = np.unique(X.indices) if X.shape[1] > 1000 else np.arange(X.shape[1])
+    return np.asarray(X[:, used].toarray())
 
 
 def power(rng: Random, low: float, high: float) -> float:
@@ -79,8 +87,15 @@ def draw_rows(rng: Random) -> tuple[Any, float]:
         X[:, rng.integers(d)] *= power(rng, -6, 6)
     dtype = np.float32 if rng.random() < 0.4 else np.float64
     if rng.random() < 0.35:
-        return sp.csr_matrix(X * (rng.random(size=X.shape) < rng.uniform(0.2, 1.2)), dtype=dtype), scale
+        X = sp.csr_matrix(X * (rng.random(size=X.shape) < rng.uniform(0.2, 1.2)), dtype=dtype)
+        return (widened(rng, X) if rng.random() < 0.02 else X), scale
     return X.astype(dtype), scale
+
+
+def widened(rng: Random, X: sp.csr_matrix) -> sp.csr_matrix:
+    """The same entries far apart, in up to 2^26 columns."""
+    columns = np.sort(rng.choice(int(power(rng, 6, 7.8)), size=X.shape[1], replace=False)).astype(np.int32)
+    return sp.csr_matrix((X.data, columns[X.indices], X.indptr), shape=(X.shape[0], int(columns[-1]) + 1))
 
 
 def draw_parameters(rng: Random, estimator: str, scale: float) -> dict[str, Any]:
@@ -124,7 +139,7 @@ def draw_targets(rng: Random, estimator: str, X: Any) -> np.ndarray | None:
     if estimator != "SVC":
         return None
     classes = 2 if rng.random() < 0.7 else int(rng.integers(3, 5))
-    first = np.asarray(X[:, [0]].todense() if sp.issparse(X) else X[:, :1]).ravel()
+    first = dense(X[:, [0]]).ravel()
     ranks = np.argsort(np.argsort(first)) * classes // m
     y = np.where(rng.random(m) < rng.choice([0.0, 0.1, 1.0]), rng.integers(classes, size=m), ranks)
     y[:classes] = np.arange(classes)
@@ -141,7 +156,7 @@ def draw_weights(rng: Random, m: int) -> np.ndarray | None:
 
 def precomputed(rng: Random, X: Any, scale: float) -> np.ndarray:
     """A kernel matrix of these rows, in the type of the data."""
-    rows = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
+    rows = dense(X).astype(np.float64)
     if rng.random() < 0.5:
         K = rows @ rows.T
     else:

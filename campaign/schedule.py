@@ -69,7 +69,7 @@ class PartRun:
             self._batches.append((batch, Tally(), self.first, time.monotonic()))
             self.first += BLOCK
         self._batches = [entry for entry in self._batches if not self._is_over(*entry)]
-        return bool(self._batches)
+        return bool(self._batches) or time.monotonic() < self.deadline
 
     def _is_over(self, batch: Batch, tally: Tally, first: int, began: float) -> bool:
         outcomes, over = batch.poll()
