@@ -37,8 +37,7 @@ class Limits:
 
         Files are made in a child: this process has little memory of its own that work could use below a limit.
         """
-        for do in [*work.ESTIMATORS.values(), *work.GEOMETRY.values()]:
-            do(50, max_iter=2)
+        work.warm_up()
         in_child(write_tables, SECONDS)
 
     def trial(self, rng: np.random.Generator) -> Outcome:
@@ -54,17 +53,18 @@ class Limits:
 
     def _drawn(self, rng: np.random.Generator) -> tuple[str, Callable[[], Any]]:
         m, jobs = int(power(rng, 2.5, 4)), int(rng.integers(1, 3))
-        choice, options = rng.random(), {"max_time": 0.3}
+        choice = rng.random()
         if choice < 0.5:
-            name = str(rng.choice(list(work.ESTIMATORS)))
-            options |= {"n_jobs": jobs, "solver": str(rng.choice(["block", "block", "swap2", "fcfw"]))}
-            return name, lambda: work.ESTIMATORS[name](m, **options)
+            name, solver = str(rng.choice(list(work.ESTIMATORS))), str(rng.choice(["block", "block", "swap2", "fcfw"]))
+            do = work.ESTIMATORS[name](m)
+            return name, lambda: do(n_jobs=jobs, solver=solver, max_time=0.3)
         if choice < 0.7:
             name = str(rng.choice(list(work.GEOMETRY)))
-            return name, lambda: work.GEOMETRY[name](m, **options)
+            do = work.GEOMETRY[name](m)
+            return name, lambda: do(max_time=0.3)
         if choice < 0.8:
             classes = int(rng.choice([2, 4, 10]))
-            return f"predict, {classes} classes", work.predict(min(m, 3000), classes, n_jobs=jobs)
+            return f"predict, {classes} classes", work.predict(min(m, 2000), classes, jobs)
         path = str(rng.choice(TABLES))
         return f"read {path}", lambda: files.load(path) if path == "model" else files.read_table(path)
 
