@@ -13,8 +13,8 @@ from .report import write_report
 from .schedule import Plan, run_all
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("certificates", "files", "limits", "kills", "threads", "sanitizers")
-USUAL = PARTS[:-1]  # without builds that take minutes
+USUAL = ("certificates", "files", "limits", "kills", "threads")
+PARTS = (*USUAL, "guided", "fuzzers", "sanitizers")  # the last ones need packages, compilers or minutes of their own
 RESULTS = Path(__file__).parent / "results"
 REPORT = ROOT / "docs" / "notes" / "reliability.md"
 
@@ -27,7 +27,9 @@ def part_named(name: str) -> Part:
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; by default all but the last")
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; by default the first {len(USUAL)}"
+    )
     parser.add_argument("--seconds", type=float, default=60.0, help="for all parts together")
     parser.add_argument("--seed", type=int, default=0, help="trials of a seed go on where the last run ended")
     parser.add_argument("--jobs", type=int, default=1, help="child processes at a time")

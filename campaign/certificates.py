@@ -155,7 +155,7 @@ def true_gap(arithmetic: Arithmetic, problem: Problem, model: Any, claim: Claim)
     K = kernel_of(arithmetic, problem, model, claim.rows)
     weight = np.ones(len(claim.rows)) if problem.weights is None else problem.weights[claim.rows]
     one = arithmetic.array(1.0)
-    C = arithmetic.array(float(problem.parameters["C"] if "C" in problem.parameters else model.C_))
+    C = arithmetic.array(float(model.C if problem.estimator in ("SVC", "SVR") else model.C_))
     ridge = one / (C * arithmetic.array(weight)) if np.isfinite(float(C)) else arithmetic.array(0.0 * weight)
     if problem.estimator == "SVR":
         return _tube(arithmetic, problem, claim, K, (C * arithmetic.array(weight), ridge))

@@ -27,7 +27,7 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Format:
-    """``seeds`` are valid files, ``malformed`` changes one, ``read`` reads it, ``use`` does what a user would do next."""
+    """``seeds`` are valid files, ``malformed`` changes one, ``read`` reads it, ``use`` is what a user does next."""
 
     name: str
     suffix: str
@@ -143,12 +143,14 @@ def use_checkpoint(model: Any) -> None:
 
 
 def libsvm_files() -> list[bytes]:
-    models = [SVC(kernel=kernel, n_jobs=1).fit(*data(classes=classes)) for kernel in ("rbf", "poly") for classes in (2, 3)]
+    models = [
+        SVC(kernel=kernel, n_jobs=1).fit(*data(classes=classes)) for kernel in ("rbf", "poly") for classes in (2, 3)
+    ]
     return [written(lambda path, model=model: files.export_libsvm(model, path)) for model in models]
 
 
 def svmlight_files() -> list[bytes]:
-    return [b"+1 1:0.5 3:2 # first\n-1 2:1 4:-3e-2\n1 qid:3 1:1\n-1 4:2\n" * 3, b"0 1:1\n1 2:1\n2 3:1\n0.5 1: 3\n"]
+    return [b"+1 1:0.5 3:2 # first\n-1 2:1 4:-3e-2\n1 qid:3 1:1\n-1 4:2\n" * 3, b"0 1:1\n1 2:1\n2 3:1\n1 1: 3\n"]
 
 
 def csv_files() -> list[bytes]:
@@ -238,7 +240,7 @@ def parquet_files() -> list[bytes]:
 
     columns: dict[str, Any] = {"y": [0, 1] * 6, "a": np.arange(12.0), "b": np.arange(12)}
     odd = {"c": [None, *range(11)], "d": ["x"] * 12, "e": [[1]] * 12, "f": pa.array(range(12), pa.timestamp("us"))}
-    tables = [pa.table(columns)] + [pa.table(columns | {name: values}) for name, values in odd.items()]
+    tables = [pa.table(columns), *(pa.table(columns | {name: values}) for name, values in odd.items())]
     return [written(lambda path, table=table: parquet.write_table(table, path)) for table in tables]
 
 

@@ -27,6 +27,10 @@ class Outcome:
     material: bytes = b""  # the malformed file, if the trial had one
     suffix: str = ""
 
+    def __str__(self) -> str:
+        measured = "" if self.number is None else f" ({self.number:.6g})"
+        return f"{self.kind}: {self.verdict}{measured} {self.detail}".strip()
+
     @property
     def is_fault(self) -> bool:
         return self.verdict not in FINE

@@ -42,7 +42,9 @@ class Problem:
     def __str__(self) -> str:
         shown = {name: value for name, value in self.parameters.items() if name not in ("n_jobs", "max_time")}
         storage = "CSR" if sp.issparse(self.X) else "dense"
-        words = [f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in shown.items()]
+        words = [
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in shown.items()
+        ]
         size = f"{self.X.shape[0]}x{self.X.shape[1]} {self.X.dtype} {storage}, largest {abs(self.X).max():.1e}"
         return f"{self.estimator}({', '.join(words)}) on {size}{', weights' * (self.weights is not None)}"
 
@@ -72,7 +74,11 @@ def draw_problem(rng: Random) -> Problem:
 
 def draw_rows(rng: Random) -> tuple[Any, float]:
     """Rows of one type and storage, and the size of their differences."""
-    m = int(rng.integers(1030, 1400)) if rng.random() < 0.02 else int(rng.integers(4, 10 ** rng.integers(1, 4) // 4 + 8))
+    m = (
+        int(rng.integers(1030, 1400))
+        if rng.random() < 0.02
+        else int(rng.integers(4, 10 ** rng.integers(1, 4) // 4 + 8))
+    )
     d = int(rng.integers(1, 9))
     X = rng.normal(size=(m, d)) if rng.random() < 0.7 else rng.integers(-2, 3, size=(m, d)).astype(float)
     if rng.random() < 0.3:

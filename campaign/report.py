@@ -28,9 +28,9 @@ def page(lines: list[dict[str, Any]]) -> list[str]:
         "",
         *_table(lines),
         "",
-        f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. *Largest* is the largest true gap divided by the reported one",
-        "(certificates), or the longest time in seconds until a process answered (kills). An input that is malformed and",
-        "refused with a clear error counts as held.",
+        f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. An input that was refused with a clear error counts as held.",
+        "*Largest* is, for certificates, the largest true gap divided by the reported one; for kills, the seconds that an",
+        "answer took, or by which a limit was exceeded; for guided, fuzzers and sanitizers, the inputs of a run.",
         "",
         *_faults(lines),
     ]
