@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import shutil
@@ -21,8 +22,9 @@ from .outcome import Outcome
 from .problems import power
 
 SECONDS = 30.0
+MMAP_THRESHOLD = -3  # glibc's name for the parameter
 CLEAN = ("MemoryError", "ImportError")
-STEPS = 6  # limits for one piece of work
+STEPS = 9  # limits for one piece of work
 TABLES = ("table.csv", "table.svm", "table.npz", "model")
 
 
@@ -33,10 +35,8 @@ class Limits:
     patience = 120.0
 
     def prepare(self) -> None:
-        """Import and warm up everything once, so that limits meet the work itself.
-
-        Files are made in a child: this process has little memory of its own that work could use below a limit.
-        """
+        """Import and warm up everything once, so that limits meet the work itself."""
+        return_memory()
         work.warm_up()
         in_child(write_tables, SECONDS)
 
@@ -44,15 +44,13 @@ class Limits:
         if rng.random() < 0.3:
             return disk_trial(rng)
         name, do = self._drawn(rng)
-        most = needed(do)
-        outcomes = [judged_memory(name, do, int(share * most)) for share in rng.random(STEPS)]
-        return next((outcome for outcome in outcomes if outcome.is_fault), outcomes[-1])
+        return squeezed(name, do, int(rng.uniform(0, 1) * needed(do)))
 
     def material(self, rng: np.random.Generator) -> Outcome:
         return Outcome("limits", "")
 
     def _drawn(self, rng: np.random.Generator) -> tuple[str, Callable[[], Any]]:
-        m, jobs = int(power(rng, 2.5, 4)), int(rng.integers(1, 3))
+        m, jobs = int(power(rng, 2.5, 4)), int(rng.choice([1, 2, 32]))
         choice = rng.random()
         if choice < 0.5:
             name, solver = str(rng.choice(list(work.ESTIMATORS))), str(rng.choice(["block", "block", "swap2", "fcfw"]))
@@ -84,7 +82,26 @@ def write_tables() -> None:
     files.save(model, "model")
 
 
+def return_memory() -> None:
+    """Let glibc give back every block of 64 KB or more: freed memory that it keeps would serve work below a limit."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        mallopt(MMAP_THRESHOLD, 1 << 16)
+
+
 # ---- memory -------------------------------------------------------------------------------------------------------
+
+
+def squeezed(name: str, do: Callable[[], Any], extra: int) -> Outcome:
+    """Limits on both sides of the least one that is enough, ever closer: each allocation is the last one once."""
+    low, high = 0, 2 * extra
+    for _ in range(STEPS):
+        outcome = judged_memory(name, do, extra)
+        if outcome.is_fault:
+            return outcome
+        low, high = (low, extra) if outcome.verdict == "held" else (extra, high)
+        extra = (low + high) // 2
+    return outcome
 
 
 def needed(do: Callable[[], Any]) -> int:

@@ -28,9 +28,9 @@ def page(lines: list[dict[str, Any]]) -> list[str]:
         "",
         *_table(lines),
         "",
-        f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. A refusal with a clear error counts as held. *Largest* is the",
-        "largest true gap divided by the reported one (certificates), the seconds that an answer took or by which a limit",
-        "was exceeded (kills), or the number of inputs of a run (guided, fuzzers, sanitizers).",
+        f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. A refusal with a clear error counts as held.",
+        "*Largest* is the largest true gap divided by the reported one (certificates), the seconds that an answer took",
+        "or by which a limit was exceeded (kills), or the number of inputs of a run (guided, fuzzers, sanitizers).",
         "",
         *_faults(lines),
     ]
