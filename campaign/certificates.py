@@ -18,6 +18,7 @@ from .problems import MAX_TIME, Problem, draw_problem
 SLACK = 1e-9  # relative, of a reported gap
 TINY = 1e-15  # of the numbers that a gap is a difference of
 MOST_EXACT = 300_000  # kernel values times features that are computed with many digits
+UNDERFLOW = 1e-30  # kernel values below this may be 0 in single precision
 SPREAD = 0.1  # standard deviations of y by which residuals exceed a learned tube
 
 
@@ -199,7 +200,8 @@ def prediction_error(problem: Problem, model: Any) -> float:
         K = truth.kernel_values(Extended, kernel, X[some], X[model.support_]).values
     coef = Extended.array(model.dual_coef_[0])
     intercept = model.intercept_[0] if problem.estimator in ("SVC", "SVR") else 0.0
-    expected, size = K @ coef + intercept, np.abs(K) @ np.abs(coef) + abs(intercept)
+    expected = K @ coef + intercept
+    size = np.abs(K) @ np.abs(coef) + abs(intercept) + UNDERFLOW * np.abs(coef).sum()
     if problem.estimator == "SVDD":
         return 0.0 if sp.issparse(problem.X) else _ball_error(problem, model, K, coef)
     values = {"SVC": "decision_function", "SVR": "predict", "OneClassSVM": "score_samples"}[problem.estimator]

@@ -6,9 +6,12 @@ import base64
 import json
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 FINE = ("held", "refused", "undecided", "left out")  # every other verdict is a fault
+ROOT = Path(__file__).parent.parent
+ADDRESS = re.compile("0x[0-9a-f]{6,}")
 LONGEST = 300  # characters of a detail that are kept
 
 
@@ -42,7 +45,8 @@ class Outcome:
         return f"{self.kind}: {self.verdict}: {general[:80]}"
 
     def as_line(self) -> str:
-        entries = asdict(self) | {"detail": self.detail[:LONGEST], "material": base64.b64encode(self.material).decode()}
+        detail = ADDRESS.sub("0x*", self.detail.replace(f"{ROOT}/", ""))[:LONGEST]
+        entries = asdict(self) | {"detail": detail, "material": base64.b64encode(self.material).decode()}
         return json.dumps({name: value for name, value in entries.items() if value not in ("", None)})
 
 

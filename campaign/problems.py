@@ -100,7 +100,8 @@ def draw_rows(rng: Random) -> tuple[Any, float]:
 
 def widened(rng: Random, X: sp.csr_matrix) -> sp.csr_matrix:
     """The same entries far apart, in up to 2^26 columns."""
-    columns = np.sort(rng.choice(int(power(rng, 6, 7.8)), size=X.shape[1], replace=False)).astype(np.int32)
+    most = int(power(rng, 5, 6)) if rng.random() < 0.9 else int(rng.integers(2**25, 2**26))
+    columns = np.sort(np.append(rng.integers(most, size=X.shape[1] - 1), most)).astype(np.int32)
     return sp.csr_matrix((X.data, columns[X.indices], X.indptr), shape=(X.shape[0], int(columns[-1]) + 1))
 
 

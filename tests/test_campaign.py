@@ -86,6 +86,12 @@ def test_a_model_that_is_not_the_certified_one_is_found(name):
     assert max(found, certificates.prediction_error(PROBLEMS[name], model)) > 1e-9
 
 
+def test_kernel_values_beyond_single_precision_are_no_error():
+    far = np.float32(np.r_[X[:20], X[:1] + 20])
+    problem = Problem("OneClassSVM", {**RUN, "slack": 0.0}, far, None, np.r_[np.ones(20), 0.0])
+    assert certificates.prediction_error(problem, fitted(problem)) < 1e-3
+
+
 @pytest.mark.parametrize("name", ["SVC", "SVR", "SVR, learned tube", "OneClassSVM", "SVDD"])
 def test_both_arithmetics_agree_within_the_error_that_they_claim(name):
     pytest.importorskip("gmpy2")
