@@ -9,7 +9,12 @@ PEERS = scikit-learn-intelex libsvm-official thundersvm-cpu
 OPTIONS =
 RESULTS ?= results/$(firstword $(MAKECMDGOALS))
 
-.PHONY: install demo test lint format docs sanitize bench bench-quick clean
+# Of `make campaign`: how long, which trials, which parts (all but those that build something), and further options.
+SECONDS = 60
+SEED = 0
+PARTS =
+
+.PHONY: install demo test lint format docs sanitize bench bench-quick campaign fuzz clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,12 +35,12 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror core/*.hpp core/*.cpp core/steps/*.hpp
+	$(BIN)/clang-format --dry-run --Werror core/*.hpp core/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
 
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/steps/*.hpp
+	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
 
 # The site, from the sources in docs/ and the scripts in examples/, which are run. A warning is an error; nothing is loaded
 # from elsewhere, neither now nor by a reader's browser.
@@ -47,7 +52,7 @@ docs: $(BIN)/python
 # The core with the address and undefined-behaviour sanitizers, and the contract tests on it (but those of time).
 sanitize:
 	$(PYTHON) -m venv $(SANITIZED)
-	$(SANITIZED)/bin/python -m pip install --quiet ".[test]" -C cmake.define.SWAPSVM_SANITIZE=ON -C build-dir=build/sanitize
+	$(SANITIZED)/bin/python -m pip install --quiet ".[test]" -C cmake.define.SWAPSVM_SANITIZE=address -C build-dir=build/sanitize
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2 \
 	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_l2_svr.py tests/test_sampling.py tests/test_svmlight.py -k "not limit_of_seconds" -n 2
@@ -59,6 +64,23 @@ bench bench-quick: $(BIN)/python
 	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is left out"; done
 	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
+
+# Hostile tests of what the package promises: CONTRIBUTING.md. What cannot be installed is left out, and said so.
+campaign: install
+	$(if $(filter guided,$(PARTS)),$(BIN)/python -m pip install --quiet atheris || echo "atheris is left out")
+	$(BIN)/python -m campaign $(PARTS) --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
+
+# Coverage-guided fuzzers of the core's own readers; they need clang with libFuzzer.
+CLANGS = $(shell which clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14 2>/dev/null)
+FUZZER_CXX ?= $(firstword $(CLANGS) clang++)
+FUZZERS = build/fuzz/svmlight
+
+fuzz: $(FUZZERS)
+
+build/fuzz/svmlight: campaign/fuzz/svmlight.cpp core/svmlight.cpp core/svmlight.hpp
+	mkdir -p build/fuzz
+	$(FUZZER_CXX) -std=c++17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Icore \
+	campaign/fuzz/svmlight.cpp core/svmlight.cpp -o $@
 
 clean:
 	rm -rf build dist docs/build docs/examples $(VENV) $(SANITIZED)

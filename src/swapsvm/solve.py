@@ -366,7 +366,7 @@ class Run:
         return True
 
     def _lower_margin(self) -> bool:
-        """Whether it takes a smaller gap to leave room for the rounding that a certificate adds, if there can be one."""
+        """Aim lower, to leave room for the rounding that a certificate adds; False if there is no room."""
         target, rounding = self.stop.target(self.progress()), self.state.gap_rounding
         margin = MARGIN * (1 - 2 * rounding / target) if target > 0 else 0.0
         if not 0.1 < margin < self._margin or self.state.gap - rounding > target:

@@ -1,0 +1,56 @@
+"""What a trial can come to."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+FINE = ("held", "refused", "undecided", "left out")  # every other verdict is a fault
+ROOT = Path(__file__).parent.parent
+ADDRESS = re.compile("0x[0-9a-f]{6,}")
+LONGEST = 300  # characters of a detail that are kept
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a trial.
+
+    ``kind`` is what was tried (an estimator, a format). The verdict ``"undecided"`` means that the judge itself was not
+    precise enough, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
+    """
+
+    kind: str
+    verdict: str
+    detail: str = ""
+    number: float | None = None
+    material: bytes = b""  # the malformed file, if the trial had one
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        measured = "" if self.number is None else f" ({self.number:.6g})"
+        return f"{self.kind}: {self.verdict}{measured} {self.detail}".strip()
+
+    @property
+    def is_fault(self) -> bool:
+        return self.verdict not in FINE
+
+    @property
+    def signature(self) -> str:
+        """The same for faults that look the same: numbers, paths and quoted values do not count."""
+        general = re.sub(r"'[^']*'|\"[^\"]*\"|\S*/\S*|[-+]?[0-9.]+(e[-+]?[0-9]+)?|\[.*\]", "*", self.detail)
+        return f"{self.kind}: {self.verdict}: {general[:80]}"
+
+    def as_line(self) -> str:
+        detail = ADDRESS.sub("0x*", self.detail.replace(f"{ROOT}/", ""))[:LONGEST]
+        entries = asdict(self) | {"detail": detail, "material": base64.b64encode(self.material).decode()}
+        return json.dumps({name: value for name, value in entries.items() if value not in ("", None)})
+
+
+def from_line(line: str) -> Outcome:
+    """The inverse of ``as_line``."""
+    entries: dict[str, Any] = json.loads(line)
+    return Outcome(**entries | {"material": base64.b64decode(entries.get("material", ""))})
