@@ -81,11 +81,15 @@ void check_same_features(const Rows<T>& left, const Rows<T>& right) {
   if (left.features != right.features) throw std::invalid_argument("rows with different numbers of features");
 }
 
-// sum_c coefs[c, o] k(left_r, right_c) with kernel values in V; one output has a faster way.
+// sum_c coefs[c, o] k(left_r, right_c) with kernel values in V, or in double where those in float would be wrong; one
+// output has a faster way.
 template <class T, class V>
 void products_of(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
                  int64_t outputs, double* out, const Team& team) {
-  const bool spread = sizeof(V) == sizeof(double) && needs_differences(left, right, kernel);
+  const double units = units_lost(left, right, kernel);
+  if (sizeof(V) < sizeof(double) && needs_double(units))
+    return products_of<T, double>(left, right, kernel, coefs, outputs, out, team);
+  const bool spread = needs_differences(units);
   if (outputs == 1)
     fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, team, spread);
   else

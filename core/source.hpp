@@ -336,12 +336,11 @@ void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& rig
   });
 }
 
-// Whether distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z in double, could be off by too much: rows that are far
-// from the origin, and close to each other.
+// How much distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z, can change a kernel value, in units of the arithmetic:
+// much for rows that are far from the origin and close to each other.
 template <class T>
-bool needs_differences(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
-  constexpr double kTolerable = 1e-9;
-  if (!left.sparse() || kernel.reduction() == Reduction::dot) return false;
+double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
+  if (!left.sparse() || kernel.reduction() == Reduction::dot) return 0;
   double square = 0, absolute = 0, entries = 8;
   for (const Rows<T>* rows : {&left, &right})
     for (int64_t r = 0; r < rows->size; ++r) {
@@ -349,8 +348,17 @@ bool needs_differences(const Rows<T>& left, const Rows<T>& right, const KernelSp
       square = std::max(square, x.square), absolute = std::max(absolute, x.absolute);
       entries = std::max(entries, double(x.entries));
     }
-  const double size = kernel.reduction() == Reduction::squared ? 4 * square : 6 * absolute;
-  return !(kernel.gamma * 2 * entries * std::numeric_limits<double>::epsilon() / 2 * size < kTolerable);
+  return kernel.gamma * 2 * entries * (kernel.reduction() == Reduction::squared ? 4 * square : 6 * absolute);
+}
+
+// Whether that is too much: in double, where rows are then spread out, and in float, which is then not used.
+inline bool needs_differences(double units) {
+  constexpr double kTolerable = 1e-9;
+  return !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
+}
+inline bool needs_double(double units) {
+  constexpr double kTolerable = 0.01;  // of a bound that is some ten times what happens
+  return !(units * double(std::numeric_limits<float>::epsilon()) / 2 < kTolerable);
 }
 
 // ---- features and a kernel ----------------------------------------------------------------------------------
@@ -359,7 +367,7 @@ template <class T, class V>
 class FeatureSource final : public Source<V> {
  public:
   FeatureSource(Rows<T> data, KernelSpec kernel)
-      : data_(data), kernel_(kernel), spread_(needs_differences(data, data, kernel)) {}
+      : data_(data), kernel_(kernel), spread_(needs_differences(units_lost(data, data, kernel))) {}
 
   int64_t size() const override { return data_.size; }
   double work() const override {

@@ -421,6 +421,8 @@ class Run:
         """The certificate after one corrective step on the whole simplex, taken back unless it improves on the last."""
         held, before = self.state.snapshot(), self.progress()
         self.state.set_weights(np.arange(self.state.size), self._solution())
+        if not self.state.certified:
+            self.state.certify()
         after = self.progress()
         if after.gap > before.gap or after.relative_gap > before.relative_gap:
             self.state.restore(held)  # to the last bit, but no longer certified
