@@ -246,6 +246,18 @@ def test_a_batch_outlives_its_trials():
     assert {outcome.material for _, outcome in found if outcome.verdict == "crash"} == {b"malformed"}
 
 
+class Unprepared(Dying):
+    def prepare(self):
+        raise FileNotFoundError("no scratch folder")
+
+
+def test_what_fails_before_a_trial_is_no_fault():
+    batch = Batch(Unprepared(), 0, 0, 5, time.monotonic() + 60)
+    with pytest.raises(RuntimeError, match=r"could not be prepared: FileNotFoundError: no scratch folder"):
+        while not batch.poll()[1]:
+            time.sleep(0.01)
+
+
 class Counting(Dying):
     def trial(self, rng):
         time.sleep(0.01)
