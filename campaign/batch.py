@@ -116,6 +116,7 @@ class Batch:
             self._folder.cleanup()
             return found, True
         if PLACE.unpack(self._place[:])[0] < 0:  # no trial had begun: that is no fault of the package
+            self._folder.cleanup()
             raise RuntimeError(f"{self.part.name} could not be prepared: {ended}")
         found.append((self.number, self._autopsy(ended)))
         self.number += 1

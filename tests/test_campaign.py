@@ -251,11 +251,9 @@ class Unprepared(Dying):
         raise FileNotFoundError("no scratch folder")
 
 
-def test_what_fails_before_a_trial_is_no_fault():
-    batch = Batch(Unprepared(), 0, 0, 5, time.monotonic() + 60)
-    with pytest.raises(RuntimeError, match=r"could not be prepared: FileNotFoundError: no scratch folder"):
-        while not batch.poll()[1]:
-            time.sleep(0.01)
+def test_what_fails_before_a_trial_is_no_fault(tmp_path):
+    with pytest.raises(RuntimeError, match="could not be prepared: FileNotFoundError: no scratch folder"):
+        run_part(Unprepared(), Plan(5.0, 0, 1, tmp_path), 5.0, lambda text: None)
 
 
 class Counting(Dying):
