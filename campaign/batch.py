@@ -115,6 +115,9 @@ class Batch:
         if ended.status == "returned":
             self._folder.cleanup()
             return found, True
+        if PLACE.unpack(self._place[:])[0] < 0:  # no trial had begun: that is no fault of the package
+            self._folder.cleanup()
+            raise RuntimeError(f"{self.part.name} could not be prepared: {ended}")
         found.append((self.number, self._autopsy(ended)))
         self.number += 1
         over = self.number >= self.end or time.monotonic() > self.deadline

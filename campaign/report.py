@@ -63,17 +63,19 @@ def _faults(lines: list[dict[str, Any]]) -> list[str]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for line in lines:
         for signature, fault in line["faults"].items():
-            known = found.setdefault((line["part"], signature), {**fault, "count": 0, "seed": line["seed"]})
+            kind = max((kind for kind in line["counts"] if signature.startswith(f"{kind}: ")), key=len)
+            verdict = signature.removeprefix(f"{kind}: ").partition(": ")[0]
+            first = {**fault, "count": 0, "seed": line["seed"], "what": f"{kind}: {verdict}"}
+            known = found.setdefault((line["part"], signature), first)
             known["count"] += fault["count"]
     if not found:
         return ["No faults are known.", ""]
     head = ["## Faults", "", "| part | what | count | trial | example |", "|---|---|---:|---|---|"]
     order = sorted(found, key=lambda key: (key[0], -found[key]["count"]))
-    return [*head, *(_fault_row(part, signature, found[part, signature]) for part, signature in order), ""]
+    return [*head, *(_fault_row(key[0], found[key]) for key in order), ""]
 
 
-def _fault_row(part: str, signature: str, fault: dict[str, Any]) -> str:
-    kind, verdict, _ = signature.split(": ", 2)
+def _fault_row(part: str, fault: dict[str, Any]) -> str:
     example = fault["detail"].replace("|", "\\|").replace("\n", " ").replace("`", "'")[:200]
     trial = f"{fault['trials'][0]} of seed {fault['seed']}"
-    return f"| {part} | {kind}: {verdict} | {fault['count']} | {trial} | `{example}` |"
+    return f"| {part} | {fault['what']} | {fault['count']} | {trial} | `{example}` |"

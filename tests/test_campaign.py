@@ -52,6 +52,7 @@ def doctored(model, **changes):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_right_certificate_holds_and_a_smaller_one_does_not(name):
+    pytest.importorskip("gmpy2")
     problem = PROBLEMS[name]
     model = fitted(problem)
     outcome = certificates.judge(problem, model)
@@ -243,6 +244,16 @@ def test_a_batch_outlives_its_trials():
         expected[random_numbers(Dying(), 0, number).integers(4)] for number in range(10, 22)
     ]
     assert {outcome.material for _, outcome in found if outcome.verdict == "crash"} == {b"malformed"}
+
+
+class Unprepared(Dying):
+    def prepare(self):
+        raise FileNotFoundError("no scratch folder")
+
+
+def test_what_fails_before_a_trial_is_no_fault(tmp_path):
+    with pytest.raises(RuntimeError, match="could not be prepared: FileNotFoundError: no scratch folder"):
+        run_part(Unprepared(), Plan(5.0, 0, 1, tmp_path), 5.0, lambda text: None)
 
 
 class Counting(Dying):
