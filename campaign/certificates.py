@@ -29,6 +29,7 @@ class Claim:
     result: Any
     rows: np.ndarray
     signs: np.ndarray
+    costs: np.ndarray  # sample weights of the rows
 
 
 class Certificates:
@@ -109,7 +110,7 @@ def claims_of(problem: Problem, model: Any) -> list[Claim]:
     used = np.ones(problem.X.shape[0]) if problem.weights is None else problem.weights
     rows = np.flatnonzero(used > 0)
     if problem.estimator != "SVC":
-        return [Claim(model.results_[0], rows, np.ones(len(rows)))]
+        return [Claim(model.results_[0], rows, np.ones(len(rows)), used[rows])]
     classes = [rows[problem.y[rows] == label] for label in model.classes_]
     present = [place for place, members in enumerate(classes) if len(members)]
     claims = []
@@ -117,8 +118,24 @@ def claims_of(problem: Problem, model: Any) -> list[Claim]:
         positive, negative = (a, b) if len(classes) > 2 else (b, a)
         members = np.concatenate([classes[positive], classes[negative]])
         signs = np.repeat([1.0, -1.0], [len(classes[positive]), len(classes[negative])])
-        claims.append(Claim(result, members, signs))
+        claims.append(Claim(result, members, signs, used[members]))
     return claims
+
+
+def of_every_row(problem: Problem, claim: Claim) -> np.ndarray:
+    """The weights of all rows: a fit may give the weight of equal rows to the first of them (docs/parameters.md)."""
+    weights, sides = claim.result.weights, 2 if problem.estimator == "SVR" else 1
+    own = len(weights) - (sides - 1)
+    if own == sides * len(claim.rows):
+        return weights
+    y = problem.y[claim.rows].astype(float) if problem.estimator == "SVR" else claim.signs
+    keys = np.column_stack([np.asarray(problem.rows[claim.rows], float) + 0.0, y])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    place = np.empty(len(first), int)  # among the first rows, which stay in their order
+    place[np.argsort(first)] = np.arange(len(first))
+    share = claim.costs / np.bincount(group.ravel(), claim.costs)[group.ravel()]
+    parts = [part[place[group.ravel()]] * share for part in np.split(weights[:own], sides)]
+    return np.concatenate([*parts, weights[own:]])
 
 
 # ---- the gap ------------------------------------------------------------------------------------------------------
@@ -161,13 +178,13 @@ def true_gap(arithmetic: Arithmetic, problem: Problem, model: Any, claim: Claim)
     if problem.estimator == "SVR":
         return _tube(arithmetic, problem, claim, K, (C * arithmetic.array(weight), ridge))
     bias, ball = int(problem.estimator == "SVC"), problem.estimator == "SVDD"
-    return truth.simplex_gap(arithmetic, K, claim.signs, ridge, claim.result.weights, bias=bias, ball=ball)
+    return truth.simplex_gap(arithmetic, K, claim.signs, ridge, of_every_row(problem, claim), bias=bias, ball=ball)
 
 
 def _tube(arithmetic: Arithmetic, problem: Problem, claim: Claim, K: truth.Values, costs: Any) -> truth.Gap:
     y, epsilon = arithmetic.array(problem.y[claim.rows].astype(float)), problem.parameters["epsilon"]
     cost, ridge = costs
-    b, price = claim.result.weights[:-1], None
+    b, price = of_every_row(problem, claim)[:-1], None
     if epsilon == "auto":
         total, epsilon = cost.sum(), 0.0
         apart = y - cost @ y / total

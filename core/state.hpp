@@ -83,11 +83,12 @@ class State {
   double radius() const { return terms_.radius > 0 ? terms_.radius : 1.0; }
   // What a relative gap is relative to. With a linear term the value can be zero, where the ridge's part of it is not:
   // a ball that its slack swallows. (With a radius b = 0 has the value zero, and all others of interest have more.)
+  // A certified one is a lower bound.
   double scale() const {
     double ridge_part = 0;
     if (!terms_.half_linear.empty() && !(terms_.radius > 0))
       for (const Index v : active_) ridge_part += weights_[v] * weights_[v] * ridge(v);
-    return std::max(std::abs(value()), unit() * ridge_part);
+    return std::max(0.0, std::max(std::abs(value()), unit() * ridge_part) - value_rounding_);
   }
   // Below this, rounding of the numbers that the gap is a difference of is larger than the gap.
   double gap_floor() const {
@@ -539,10 +540,8 @@ class State {
     for (const Index v : active_)
       of_mean += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
     forget_certificate();
-    const double of_value = 2 * unit() * of_mean, size = scale();
-    double bound = of_value + unit() * (terms_.grows ? largest_excess(error) : largest_slope(error, of_mean));
-    // the scale that the gap is relative to may be smaller than it was computed
-    bound = size > 2 * of_value ? bound * size / (size - of_value) : std::max(bound, size);
+    const double of_value = 2 * unit() * of_mean;
+    const double bound = of_value + unit() * (terms_.grows ? largest_excess(error) : largest_slope(error, of_mean));
     rounding_ = std::max(0.0, bound - gap());
     value_rounding_ = of_value, certified_ = true;
   }

@@ -28,7 +28,7 @@ from swapsvm.kernels import Rbf, resolve_gamma
 from .footprint import MEGABYTE, peak_of
 
 FACTOR = 64  # bytes of memory for each byte of a file
-BESIDE = 24 * MEGABYTE  # that every reader may take
+BESIDE = 32 * MEGABYTE  # that every reader may take
 SIZE = 1_000_000  # bytes of a file, so that its factor counts
 
 

@@ -18,6 +18,7 @@ from .columns import without_empty_columns
 from .kernels import Function, Kernel, Precomputed
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
+LAID_OUT = ["C_CONTIGUOUS", "ALIGNED"]  # a mapped file may begin its numbers anywhere
 MOST_BYTES = 1 << 62  # what the core can count
 
 
@@ -31,7 +32,7 @@ def as_rows(X: Any) -> Any:
             X = X.copy()
             X.sum_duplicates()
         rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
-        indptr, indices = np.ascontiguousarray(X.indptr, np.int64), np.ascontiguousarray(X.indices, np.int32)
+        indptr, indices = np.require(X.indptr, np.int64, LAID_OUT), np.require(X.indices, np.int32, LAID_OUT)
         return rows(indptr, indices, _as_float(X.data), X.shape[1])
     dense = _as_float(X)
     return (_core.Rows32 if dense.dtype == np.float32 else _core.Rows64)(dense)
@@ -39,7 +40,7 @@ def as_rows(X: Any) -> Any:
 
 def _as_float(values: Any) -> np.ndarray:
     dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
-    floats = np.ascontiguousarray(values, dtype=dtype)
+    floats = np.require(values, dtype, LAID_OUT)
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(floats.sum(dtype=np.float64))  # no temporary array for data that are finite
     if suspicious and not np.isfinite(floats).all():

@@ -31,6 +31,9 @@ SECONDS_PER_CALL = 0.05  # of compiled work between two looks at stop rules, cal
 ANSWER = 0.2  # seconds for what comes after Ctrl-C, or after a limit that was outlasted
 OVERTIME = 0.5  # a certificate may outlast the limit by this part of a tenth of it, or of half a second
 RESERVE = 1.25  # moves end this many times the estimated duration of the certificate before the limit
+# A certificate above the target reopens the run if it is below this part of the one before: double precision would do
+# better than single, and rows that were left out may have to be found in several rounds.
+ENOUGH_IN_SINGLE, ENOUGH = 0.5, 0.9
 MARGIN = 0.99  # a run ends a little below its target: the certificate, which is more exact, may come out a little above
 
 
@@ -269,7 +272,9 @@ class Run:
             variables = problem.start_variables(int(start_size), rng)
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else self.state.start_weights(variables)
+        self.token.heed_requests(False)  # a fit that was asked to stop has a first model all the same
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
+        self.token.heed_requests(True)
         self._note_certificate()
         if start is not None:
             self.solver.resume(self.state)
@@ -328,7 +333,7 @@ class Run:
                 break
             if self._lower_margin():
                 continue
-            if self.state.gap < self._certified / 2:
+            if self.state.gap < (ENOUGH_IN_SINGLE if self.state.single else ENOUGH) * self._certified:
                 self._certified, self._fruitless = self.state.gap, 0
                 continue
             try:
