@@ -215,7 +215,7 @@ class FullState final : public State<V> {
   void certify_h() {
     const double infinity = std::numeric_limits<double>::infinity();
     std::vector<double> error = this->rounding_of_h(false), exact_error = this->rounding_of_h(true);
-    if (!(error[0] < infinity)) {
+    if (!(error[0] < infinity) || (sizeof(V) == sizeof(double) && !fresh_)) {
       this->evaluate(this->all_variables(), true, h_);
       return begin_afresh(exact_error);
     }

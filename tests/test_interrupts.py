@@ -1,6 +1,5 @@
 """Ctrl-C inside a fit."""
 
-import os
 import signal
 import threading
 import time
@@ -12,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from swapsvm import SVC, ConvergenceWarning
 
+from .pressing import Press
+
 ENDLESS = {"C": 1e4, "tol": 0.0, "eps": 0.0, "gamma": 0.02, "max_time": 60.0}  # a gap of 0 is never reached
 
 
@@ -19,26 +20,14 @@ def hard(classes=2):
     return make_classification(6000, 20, n_informative=10, n_classes=classes, flip_y=0.3, random_state=0)
 
 
-def press_after(seconds, times=1):
-    def press():
-        time.sleep(seconds)
-        for _ in range(times):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
-
-    thread = threading.Thread(target=press)
-    thread.start()
-    return thread
-
-
 @pytest.mark.parametrize("solver", ["block", "swap", "cvm"])
 @pytest.mark.parametrize(("classes", "n_jobs"), [(2, 1), (3, 1), (3, 2)])
 def test_the_model_so_far_is_kept(solver, classes, n_jobs):
     X, y = hard(classes)
-    pressed = press_after(0.4)
+    pressed = Press()
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="stopped by 'interrupted'"):
-        model = SVC(solver=solver, n_jobs=n_jobs, on_interrupt="keep", **ENDLESS).fit(X, y)
+        model = SVC(solver=solver, n_jobs=n_jobs, on_interrupt="keep", callbacks=[pressed], **ENDLESS).fit(X, y)
     assert time.perf_counter() - began < 10  # on a quiet machine less than a second
     pressed.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -51,8 +40,8 @@ def test_the_model_so_far_is_kept(solver, classes, n_jobs):
 
 def test_by_default_it_raises_and_leaves_nothing():
     X, y = hard()
-    model = SVC(**ENDLESS)
-    pressed = press_after(0.4)
+    pressed = Press()
+    model = SVC(callbacks=[pressed], **ENDLESS)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     pressed.join()
@@ -62,9 +51,9 @@ def test_by_default_it_raises_and_leaves_nothing():
 
 def test_the_next_fit_is_not_stopped():
     X, y = hard()
-    pressed = press_after(0.4)
+    pressed = Press()
     with pytest.warns(ConvergenceWarning):
-        SVC(on_interrupt="keep", **ENDLESS).fit(X, y)
+        SVC(on_interrupt="keep", callbacks=[pressed], **ENDLESS).fit(X, y)
     pressed.join()
     assert SVC(on_interrupt="keep").fit(X, y).stop_reason_ == "gap"
 

@@ -1,7 +1,5 @@
 """Limits and interrupts inside of long computations: what was stopped is as it was, and what is claimed is proven."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +20,8 @@ from swapsvm.solve import Run
 from swapsvm.solvers import make_solver
 from swapsvm.state import KernelState, Sampling
 from swapsvm.stopping import make_stop
+
+from .pressing import Press
 
 ENDLESS = {"C": 1e4, "tol": 0.0, "eps": 0.0, "gamma": 0.02, "max_time": 60.0}
 
@@ -152,17 +152,11 @@ def test_a_limit_is_kept_by_a_problem_far_too_large_for_it():
     assert np.isfinite(model.relative_gap_) and model.score(X[:500], y[:500]) > 0.6
 
 
-def press_after(seconds):
-    thread = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    thread.start()
-    return thread
-
-
 @pytest.mark.parametrize("choice", ["keep", "raise"])
 def test_ctrl_c_is_answered_inside_of_a_pass(choice):
     X, y = noisy(300_000, 20)
-    pressed = press_after(1.5)
-    model = SVC(on_interrupt=choice, n_jobs=1, C=100)
+    pressed = Press(1.0)
+    model = SVC(on_interrupt=choice, n_jobs=1, C=100, callbacks=[pressed])
     if choice == "raise":
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
@@ -185,9 +179,9 @@ def test_ctrl_c_in_one_fit_does_not_end_another():
     done = threading.Event()
     thread = threading.Thread(target=fit_another)
     thread.start()
-    pressed = press_after(0.5)
+    pressed = Press(0.5)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        SVC(on_interrupt="keep", n_jobs=1, **ENDLESS).fit(X, y)
+        SVC(on_interrupt="keep", n_jobs=1, callbacks=[pressed], **ENDLESS).fit(X, y)
     done.set()
     thread.join()
     pressed.join()

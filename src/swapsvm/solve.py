@@ -254,7 +254,8 @@ class Run:
         return self.state.deadline - self.clock() if self.clock is time.perf_counter else math.inf
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
-        """Set the first weights."""
+        """Set the first weights. Nothing stops that: a fit that was asked to end has a first model all the same."""
+        self.token.heed_requests(False)
         problem: Any = self.state.problem  # type: ignore[attr-defined]
         if start is not None:
             start = np.asarray(start, dtype=np.float64)
@@ -272,7 +273,6 @@ class Run:
             variables = problem.start_variables(int(start_size), rng)
             solve = self.solver.solves_start
             weights = solve_face(self.state.face(variables), tol=1e-6) if solve else self.state.start_weights(variables)
-        self.token.heed_requests(False)  # a fit that was asked to stop has a first model all the same
         self.state.set_weights(variables[weights > 0], weights[weights > 0])
         self.token.heed_requests(True)
         self._note_certificate()
@@ -424,6 +424,8 @@ class Run:
 
     def _polished(self) -> Progress:
         """The certificate after one corrective step on the whole simplex, taken back unless it improves on the last."""
+        self.token.heed_requests(False)  # it takes milliseconds
+        self.token.set_seconds_left(math.inf)
         held, before = self.state.snapshot(), self.progress()
         self.state.set_weights(np.arange(self.state.size), self._solution())
         if not self.state.certified:

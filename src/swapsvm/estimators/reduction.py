@@ -270,6 +270,11 @@ def _checked_data(model: SVC, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         raise ValueError(
             f"X has {X.shape[0]} rows, but the model was fitted on {model.shape_fit_[0]}: give the same rows"
         )
+    if model.relative_gap_ == np.inf:
+        raise ValueError(
+            "the certificate of the model proves nothing: its value is lost in the rounding of kernel values. Scale "
+            "the data, or lower C"
+        )
     if not np.isfinite(model.relative_gap_):
         raise ValueError(
             "the model has no certificate (it was imported), so nothing is known about its problem: fit it here"
