@@ -22,6 +22,10 @@ from .outcome import Outcome
 from .problems import power
 
 SECONDS = 30.0
+LAST_WORDS = (  # of libraries that end the process themselves if they get no memory
+    "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
+    "OpenBLAS error: Memory allocation",
+)
 MMAP_THRESHOLD = -3  # glibc's name for the parameter
 CLEAN = ("MemoryError", "ImportError")
 STEPS = 9  # limits for one piece of work
@@ -138,6 +142,8 @@ def judged_end(kind: str, ended: Ended, about: str) -> Outcome:
         return Outcome(kind, "held")
     if is_clean_refusal(ended):
         return Outcome(kind, "refused")
+    if any(words in str(ended) for words in LAST_WORDS):
+        return Outcome(kind, "outside")
     verdict = "hang" if ended.status == "hang" else "error" if ended.status == "raised" else "crash"
     return Outcome(kind, verdict, f"{ended} {about}")
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-FINE = ("held", "refused", "undecided", "left out")  # every other verdict is a fault
+FINE = ("held", "refused", "outside", "undecided", "left out")  # every other verdict is a fault
 ROOT = Path(__file__).parent.parent
 ADDRESS = re.compile("0x[0-9a-f]{6,}")
 LONGEST = 300  # characters of a detail that are kept
@@ -20,7 +20,8 @@ class Outcome:
     """The end of a trial.
 
     ``kind`` is what was tried (an estimator, a format). The verdict ``"undecided"`` means that the judge itself was not
-    precise enough, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
+    precise enough, ``"outside"`` that the C library or the BLAS library ended the process, which no caller can
+    prevent, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
     """
 
     kind: str

@@ -31,31 +31,39 @@ def page(lines: list[dict[str, Any]]) -> list[str]:
         f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. A refusal with a clear error counts as held.",
         "*Largest* is the largest true gap divided by the reported one (certificates), the seconds that an answer took",
         "or by which a limit was exceeded (kills), or the number of inputs of a run (guided, fuzzers, sanitizers).",
+        "*Outside*: the C library or the BLAS library ended the process for want of memory, which no caller can prevent.",
         "",
         *_faults(lines),
     ]
+
+
+COUNTED = ("held", "outside", "undecided", "faults")
+COLUMNS = (*COUNTED, "left out")
 
 
 def _table(lines: list[dict[str, Any]]) -> list[str]:
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for line in lines:
         for kind, counts in line["counts"].items():
-            row = rows.setdefault((line["part"], kind), {"held": 0, "undecided": 0, "left out": 0, "faults": 0})
+            row = rows.setdefault((line["part"], kind), dict.fromkeys(COLUMNS, 0.0))
             for verdict, count in counts.items():
                 place = "faults" if verdict not in FINE else "held" if verdict == "refused" else verdict
                 row[place] += count
         for kind, number in line["largest"].items():
             row = rows[line["part"], kind]
             row["largest"] = max(number, row.get("largest", 0.0))
-    head = ["| part | what | trials | held | undecided | faults | largest |", "|---|---|---:|---:|---:|---:|---:|"]
+    head = [
+        "| part | what | trials | held | outside | undecided | faults | largest |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
     return head + [_row(*key, rows[key]) for key in sorted(rows)]
 
 
 def _row(part: str, kind: str, row: dict[str, float]) -> str:
-    trials = sum(row[name] for name in ("held", "undecided", "faults"))
+    trials = sum(row[name] for name in COUNTED)
     largest = f"{row['largest']:.4g}" if "largest" in row else ""
     left_out = " (left out)" if row["left out"] and not trials else ""
-    counts = f"{trials:.0f}{left_out} | {row['held']:.0f} | {row['undecided']:.0f} | {row['faults']:.0f}"
+    counts = " | ".join([f"{trials:.0f}{left_out}", *(f"{row[name]:.0f}" for name in COUNTED)])
     return f"| {part} | {kind} | {counts} | {largest} |"
 
 

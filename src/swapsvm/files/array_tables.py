@@ -39,7 +39,7 @@ def faults_named(path: Any, kind: str) -> Iterator[None]:
     except (ImportError, KeyboardInterrupt):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.filename is not None:
             raise
         raise ValueError(f"{path}: is not a readable {kind} file: {error}") from None
 

@@ -98,7 +98,8 @@ def _is_size(value: Any) -> bool:
 
 
 def _are_integers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:
-    return values.dtype.kind in "iu" and shape in (None, values.shape)
+    whole = values.dtype.kind in "iu" and np.can_cast(values.dtype, np.int64)
+    return whole and shape in (None, values.shape)
 
 
 def _are_numbers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:
