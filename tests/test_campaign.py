@@ -271,7 +271,7 @@ def test_a_run_goes_on_where_the_last_one_ended(tmp_path):
     assert faults == [first["count"], second["count"]]
     assert any("trial 0 of seed 5" in text for text in said)
     table = "\n".join(report.page([first, second]))
-    assert f"| counting | made up | {sum(faults)} | 0 | 0 | {sum(faults)} | 1.5 |" in table
+    assert f"| counting | made up | {sum(faults)} | 0 | 0 | 0 | {sum(faults)} | 1.5 |" in table
     assert "made up: wrong" in table
 
 
