@@ -23,7 +23,7 @@ LIBRARIES = {"address": ("libasan.so", "libubsan.so", "libstdc++.so"), "thread":
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66",
+    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:die_after_fork=0",
     "OMP_NUM_THREADS": "2",
 }
 REPORTS = ("Sanitizer", "runtime error")

@@ -87,7 +87,7 @@ template <class T, class V>
 void products_of(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
                  int64_t outputs, double* out, const Team& team) {
   const double units = units_lost(left, right, kernel);
-  if (sizeof(V) < sizeof(double) && needs_double(units))
+  if (sizeof(V) < sizeof(double) && (needs_double(units) || !fits_float(left, right, kernel)))
     return products_of<T, double>(left, right, kernel, coefs, outputs, out, team);
   const bool spread = needs_differences(units);
   if (outputs == 1)

@@ -351,6 +351,21 @@ double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& k
   return kernel.gamma * 2 * entries * (kernel.reduction() == Reduction::squared ? 4 * square : 6 * absolute);
 }
 
+// Whether products of these rows, and what a kernel makes of them, stay within the range of float.
+template <class T>
+bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
+  if (kernel.reduction() != Reduction::dot) return true;
+  constexpr double kLargest = 1e37;
+  double product = 1;
+  for (const Rows<T>* rows : {&left, &right}) {
+    double square = 0;
+    for (int64_t r = 0; r < rows->size; ++r) square = std::max(square, norm(*rows, r).square);
+    product *= std::sqrt(square);
+  }
+  const double base = kernel.kind == KernelKind::linear ? product : kernel.gamma * product + std::abs(kernel.coef0);
+  return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
+}
+
 // Whether that is too much: in double, where rows are then spread out, and in float, which is then not used.
 inline bool needs_differences(double units) {
   constexpr double kTolerable = 1e-9;

@@ -526,7 +526,9 @@ class State {
     const DistinctRows& rows = every_row();
     std::vector<double> bounds(rows.rows.size()), error(static_cast<size_t>(size_));
     gram_->rounding(rows.selection(), {e.rows.data(), 0, int64_t(e.rows.size())}, e.coef.data(), exact, bounds.data());
-    const double of_bias = 6 * u * std::abs(terms_.bias);
+    double total = 0;
+    for (const double c : e.coef) total += std::abs(c);
+    const double of_bias = 6 * u * std::abs(terms_.bias) * total;
     for (int64_t v = 0; v < size_; ++v)
       error[v] = sign(v) == 0 ? 0.0 : bounds[size_t(rows.place[v])] + of_bias + 4 * u * ridge(v) * weights_[v];
     return error;

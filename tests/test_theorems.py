@@ -95,7 +95,8 @@ def assert_gap_recomputed(case, result):
     rounding = 1e-14 * len(case.Q) * np.abs(case.Q).max()
     assert on_simplex(result.weights)
     assert result.value == pytest.approx(reference.value(case.Q, result.weights), abs=rounding)
-    assert result.gap == pytest.approx(reference.gap(case.Q, result.weights), abs=2 * rounding)
+    recomputed = reference.gap(case.Q, result.weights)
+    assert recomputed - 2 * rounding <= result.gap <= recomputed + 20 * rounding  # a bound on its own rounding is in it
     assert (result.stop_reason == "gap") == (result.gap <= 1e-6 * abs(result.value))
 
 
