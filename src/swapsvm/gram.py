@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from .columns import without_empty_columns
 from .kernels import Function, Kernel, Precomputed
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
-LAID_OUT = ["C_CONTIGUOUS", "ALIGNED"]  # a mapped file may begin its numbers anywhere
+LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # a mapped file may begin its numbers anywhere
 MOST_BYTES = 1 << 62  # what the core can count
 
 
