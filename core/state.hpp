@@ -223,7 +223,7 @@ class State {
       members.push_back(member(Index(slack_)));
     try {
       working_set_->assign(members);
-    } catch (...) {  // a user's function failed: slots without values may not stay behind
+    } catch (...) {  // a user's function failed: slots without values must not stay behind
       working_set_.reset();
       throw;
     }

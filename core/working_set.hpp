@@ -151,7 +151,7 @@ class WorkingSet {
     }
   }
 
-  // A radius that is so many times larger, at the same b: as State::set_radius.
+  // A radius larger by this factor, at the same b: as State::set_radius.
   void grow(double factor) {
     for (Member& m : slots_) m.half_linear /= factor, m.score /= factor, m.weight /= factor;
     quadratic_ /= factor * factor, half_linear_value_ /= factor * factor;

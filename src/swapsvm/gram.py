@@ -50,7 +50,7 @@ def _as_float(values: Any) -> np.ndarray:
 
 def automatic_cache_bytes(rows: int, itemsize: int, count: int = 1) -> int:
     """All values if they fit into a quarter of the memory, divided among ``count`` Grams, and into 1 GiB; else that."""
-    try:  # all memory, not what is free: a result may not depend on what else the machine does
+    try:  # all memory, not what is free: results must not depend on the load of the machine
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         memory = 4 * LARGEST_AUTOMATIC_CACHE
@@ -107,7 +107,11 @@ class Gram:
         if isinstance(self.kernel, Precomputed):
             return cls.from_matrix(self._matrix(), self.groups, budget, threads)
         if isinstance(self.kernel, Function):
-            kernel, X, dtype = self.kernel, self.X, self.dtype  # the core may not hold this object: a cycle never freed
+            kernel, X, dtype = (
+                self.kernel,
+                self.X,
+                self.dtype,
+            )  # the core must not hold this object: the cycle would never be freed
             return cls.from_function(
                 lambda rows, columns: kernel.block(X[rows], X[columns], dtype),
                 _function_diagonal(kernel, X),

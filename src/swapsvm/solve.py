@@ -134,7 +134,7 @@ def maximize(
     start_size : int
         Number of random vertices of the start, both classes among them ([SWAP14]: 20).
     sampling : int or Sampling, optional
-        Look for the toward vertex among so many random variables and the active ones; a full pass ends the run.
+        Look for the toward vertex among this many random variables and the active ones; a full pass ends the run.
     random_state : int, Generator or None
         Chooses the start and the samples.
     callback : callable, optional

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 FEWEST_ROWS = 1024  # smaller fits take milliseconds
 PAYS = 0.1  # part of the rows that merging has to save
-SAMPLE, PER_ROOT = 2048, 8  # rows to look at: at least so many, and this times the root of their number
+SAMPLE, PER_ROOT = 2048, 8  # rows to look at: at least SAMPLE, and PER_ROOT times the root of their number
 PIECE = 1 << 17  # numbers of one piece of the data
 
 

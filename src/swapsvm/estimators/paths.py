@@ -185,7 +185,7 @@ class Paths:
         clocks = {}
         for kernel, fold in product(range(len(self.kernels)), range(len(self.folds))):
             sizes = [len(rows) for rows in self.groups(fold) if len(rows)]
-            rows = sum(sizes) * (len(sizes) - 1)  # each takes part in so many pairs
+            rows = sum(sizes) * (len(sizes) - 1)  # each takes part in that many pairs
             clocks[kernel, fold] = [FitTime(self.max_time, rows) for _ in self.Cs]
         return clocks
 

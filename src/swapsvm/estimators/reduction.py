@@ -167,7 +167,7 @@ class Reduction:
         return merged if merged[self.model.support_].all() else weights
 
     def to(self, count: int) -> SVC:
-        """The model of at most so many vectors."""
+        """The model of at most this many vectors."""
         if count >= len(self.model.support_):
             return copy.copy(self.model)
         rows = self._order.first(count, self._end)

@@ -48,12 +48,12 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     Parameters
     ----------
     Cs : int or array, default=10
-        Values of C; a number stands for so many powers of 2 from 1/8 on.
+        Values of C; a number stands for that many powers of 2 from 1/8 on.
     gammas : int or array, default=5
-        Values of gamma, numbers or rules as in ``SVC``; a number stands for so many powers of 4 times ``"scale"``,
+        Values of gamma, numbers or rules as in ``SVC``; a number stands for that many powers of 4 times ``"scale"``,
         around 1. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number stands for so many stratified folds.
+        As in scikit-learn; a number stands for that many stratified folds.
     kernel, degree, coef0, class_weight, decision_function_shape
         As in ``SVC``. Balanced class weights are those of each training fold.
     tol : float, default=1e-2

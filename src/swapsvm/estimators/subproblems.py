@@ -89,7 +89,7 @@ class SharedTime:
 
 
 def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
-    """How many problems of so many rows each to solve at a time.
+    """How many problems to solve at a time, given their numbers of rows.
 
     Threads inside of a problem wait for each other at every sweep; problems side by side do not. So problems share out
     the threads, unless one of them is so much of the work that the others would only wait for it.

@@ -63,9 +63,9 @@ class SVR(RegressorMixin, KernelMachine):
     max_time : float, default=None
         Most seconds (certificates not counted).
     start_size : int, default=20
-        A run starts from the solution on so many random rows.
+        Number of random rows in the initial subproblem.
     sampling : int or Sampling, default=None
-        If given, each iteration looks for the ascent vertex among so many random rows (59 is usual) and its cost does
+        If given, each iteration looks for the ascent vertex among this many random rows (59 is usual) and its cost does
         not depend on the number of rows; a full pass certifies the end. Not with ``solver="block"``.
     cache_size : float, default=None
         Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.

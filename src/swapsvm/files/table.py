@@ -33,7 +33,7 @@ class Request:
     labels : str, optional
         Of an npy file: the npy file with the labels. By default y.npy beside it.
     n_features : int, optional
-        Of the model that is to predict: a table with just so many columns has no labels, and labels may be missing.
+        Of the model that is to predict: a table with exactly this many columns has no labels, and none are needed.
     """
 
     label: str | None = None

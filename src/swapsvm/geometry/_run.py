@@ -55,7 +55,7 @@ def run_on(hull: Hull, solver: str | Solver, stop: Stop) -> End:
 
 
 def rounding(terms: int) -> float:
-    """A bound of the relative rounding of a sum of so many products of differences."""
+    """A bound on the relative rounding of a sum of this many products of differences."""
     return (terms + 4) * float(np.finfo(np.float64).eps)
 
 

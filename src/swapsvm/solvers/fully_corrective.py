@@ -15,7 +15,7 @@ from ._base import Solver
 from .second_order_swap import SecondOrderSwap
 
 BLOCK, BLOCKS = 64, 1000  # a new vertex moves the weight of few others: small blocks (64 beat 128, 256, 512 and all)
-MOVES = 20_000  # on one face: an ill-conditioned one may not outlast the limits of the run, and the next step goes on
+MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run; the next step goes on
 
 
 class FullyCorrective(Solver):

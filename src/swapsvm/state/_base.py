@@ -36,7 +36,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Limits:
-    """When one call of ``run`` ends: after so many moves, or at this relative or absolute gap."""
+    """When one call of ``run`` ends: after this many moves, or at this relative or absolute gap."""
 
     moves: int
     tol: float = 0.0
@@ -153,7 +153,7 @@ class State(ABC):
 
     @abstractmethod
     def violators(self, count: int) -> np.ndarray:
-        """The inactive variables with the steepest toward slope, at most so many."""
+        """The inactive variables with the steepest toward slope, at most ``count``."""
 
     def shrink(self) -> None:  # noqa: B027 - a state may have nothing to leave out
         """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""

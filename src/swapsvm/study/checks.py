@@ -353,7 +353,7 @@ def decided_scores(results: Results, measure: str, first: str, second: str) -> n
 
 
 def least_p(pairs: int, two_sided: bool) -> float:
-    """The smallest p-value that so many pairs can give."""
+    """The smallest p-value that this many pairs can give."""
     return (2.0 if two_sided else 1.0) / 2**pairs
 
 

@@ -125,7 +125,7 @@ EXPERIMENTS["published"] = replace(
 
 @dataclass(frozen=True)
 class Task:
-    """One run: an experiment's settings on a data set, with a method and a seed, for so many seconds at most."""
+    """One run: an experiment's settings on a data set, with a method and a seed, for ``budget`` seconds at most."""
 
     experiment: str
     data: str
