@@ -47,6 +47,7 @@ class FullState final : public State<V> {
   void set_ridge(std::vector<double> ridge) {
     terms_.ridge.swap(ridge);
     for (const Index v : active_) h_[v] += (this->ridge(v) - ridge[ridge.size() == 1 ? 0 : size_t(v)]) * weights_[v];
+    fresh_ = false;  // what a large ridge had rounded off stays lost
     this->forget_certificate();
     this->set_value();
     this->forget_progress();
@@ -133,9 +134,10 @@ class FullState final : public State<V> {
     std::vector<double> error = this->rounding_of_h(!fresh_);
     if (!fresh_) this->evaluate(active_, true, h_);
     this->set_value();
+    const double largest = this->quadratic_ + this->rounding_of_mean(error);
     for (int64_t v = 0; v < size_; ++v)
       if (!(weights_[v] > 0) && (!fresh_ || !(h_[v] < std::numeric_limits<double>::infinity())))
-        h_[v] = 0, error[v] = this->unknown_h(v);
+        h_[v] = 0, error[v] = this->unknown_h(v, largest);
     fresh_ = false;
     scan_all();
     this->set_rounding(error);
@@ -227,7 +229,7 @@ class FullState final : public State<V> {
     if (terms_.grows) lowest = std::max(lowest, 0.0);
     std::vector<Index> near;
     for (int64_t v = 0; v < size_; ++v)
-      if (!(weights_[v] > 0) && !(score(v) - error[v] > lowest)) near.push_back(Index(v));
+      if (!(weights_[v] > 0) && (!(score(v) - error[v] > lowest) || !std::isfinite(score(v)))) near.push_back(Index(v));
     this->evaluate(near, true, h_);
     for (const auto* exact : {&active_, &near})
       for (const Index v : *exact) error[v] = exact_error[v];
@@ -281,9 +283,11 @@ class FullState final : public State<V> {
     this->keep_room();
   }
 
-  // The end of a certificate. A change of the radius would be a change of the point: room is made first.
-  void begin_afresh(const std::vector<double>& error) {
+  // The end of a certificate. Room may be made by another radius, which scales h and its errors alike.
+  void begin_afresh(std::vector<double> error) {
+    const double before = this->radius();
     begin_afresh();
+    for (double& e : error) e *= before / this->radius();
     this->set_rounding(error);
   }
 

@@ -1,4 +1,5 @@
-// The loop: a step only chooses a move. Ends at the gap, after the given number of moves, or when rounding leaves no ascent.
+// The loop: a step only chooses a move. Ends at the gap, after the given number of moves, or when rounding leaves no
+// ascent.
 #pragma once
 
 #include <array>

@@ -81,8 +81,9 @@ class SampledState final : public State<V> {
     this->evaluate(active_, true, h_);
     this->forget_certificate();
     this->set_value();
+    const double largest = this->quadratic_ + this->rounding_of_mean(error);
     for (int64_t v = 0; v < size_; ++v)
-      if (!(weights_[v] > 0)) h_[v] = 0, error[v] = this->unknown_h(v);
+      if (!(weights_[v] > 0)) h_[v] = 0, error[v] = this->unknown_h(v, largest);
     choose_vertices();
     this->set_rounding(error);
   }

@@ -273,7 +273,9 @@ class ProductRounding {
 
   bool in_range(const Norm& x) const {
     const double gamma = kernel_.gamma, square = std::max(z_.largest, x.square);
-    return square < kLargest / 4 && gamma < kLargest && (gamma > 1 / kLargest || kernel_.kind == KernelKind::linear);
+    if (!(square < kLargest / 4 && gamma < kLargest)) return false;
+    if (kernel_.kind == KernelKind::linear) return true;
+    return gamma > 1 / kLargest && (kernel_.kind != KernelKind::poly || largest_power(x) < kLargest);
   }
 
   // Sum of |coef| times what the values are off by, in units.
@@ -300,9 +302,13 @@ class ProductRounding {
     const double length = std::sqrt(x.square), degree = kernel_.degree, offset = std::abs(kernel_.coef0);
     if (kernel_.kind == KernelKind::linear) return length * z_.length;
     if (kernel_.kind != KernelKind::poly) return z_.total;
-    const double largest = std::pow(kernel_.gamma * length * std::sqrt(z_.largest) + offset, degree);
+    const double largest = largest_power(x);
     const double split = std::pow(kernel_.gamma * length, degree) * z_.power + std::pow(offset, degree) * z_.total;
     return std::min(z_.total * largest, offset > 0 ? std::pow(2.0, degree - 1) * split : split);
+  }
+
+  double largest_power(const Norm& x) const {
+    return std::pow(kernel_.gamma * std::sqrt(x.square * z_.largest) + std::abs(kernel_.coef0), kernel_.degree);
   }
 
   double of_sum(double sum) const {

@@ -534,13 +534,19 @@ class State {
     return error;
   }
 
-  // Makes the gap an upper bound: every computed h_v is within error[v] of the true one.
-  void set_rounding(const std::vector<double>& error) {
+  // Of a'h, if every computed h_v of the support is within error[v] of the true one.
+  double rounding_of_mean(const std::vector<double>& error) const {
     constexpr double u = std::numeric_limits<double>::epsilon() / 2;
     const double terms = 4 * double(active_.size() + 8) * u;  // of sums over the support, and of weights that sum to 1
-    double of_mean = terms * (std::abs(quadratic_) + std::abs(half_linear_value_));
+    double total = terms * (std::abs(quadratic_) + std::abs(half_linear_value_));
     for (const Index v : active_)
-      of_mean += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
+      total += weights_[v] * (error[v] + terms * (std::abs(h(v)) + std::abs(half_linear(v))));
+    return total;
+  }
+
+  // Makes the gap an upper bound: every computed h_v is within error[v] of the true one.
+  void set_rounding(const std::vector<double>& error) {
+    const double of_mean = rounding_of_mean(error);
     forget_certificate();
     const double of_value = 2 * unit() * of_mean;
     const double bound = of_value + unit() * (terms_.grows ? largest_excess(error) : largest_slope(error, of_mean));
@@ -548,8 +554,8 @@ class State {
     value_rounding_ = of_value, certified_ = true;
   }
   void forget_certificate() { rounding_ = value_rounding_ = 0, certified_ = false; }
-  // |h_v| <= sqrt(Q_vv a'Qa) by Cauchy and Schwarz, Q being positive semidefinite.
-  double unknown_h(int64_t v) const { return 1.01 * std::sqrt(std::max(0.0, diagonal(v) * quadratic_)); }
+  // |h_v| <= sqrt(Q_vv a'Qa) by Cauchy and Schwarz, Q being positive semidefinite and a'Qa at most `largest`.
+  double unknown_h(int64_t v, double largest) const { return 1.01 * std::sqrt(std::max(0.0, diagonal(v) * largest)); }
 
   double largest_slope(const std::vector<double>& error, double of_mean) const {
     double lowest = std::numeric_limits<double>::infinity();

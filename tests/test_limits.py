@@ -245,3 +245,21 @@ def test_the_error_of_one_pair_is_not_hidden_by_those_it_stops():
     for workers in (1, 2):
         with pytest.raises(KeyboardInterrupt):
             side_by_side([0, 1], workers, stopped)
+
+
+REPEATED = """
+import resource
+import numpy as np
+import scipy.sparse as sp
+from swapsvm import SVC
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30,) * 2)
+columns = np.tile(np.array([5, 5, 0], np.int64) * 300_000_000, 50)
+X = sp.csr_matrix((np.arange(1.0, 151.0), columns, np.arange(0, 151, 3)), shape=(50, 2**31 - 1))
+print(SVC(gamma=0.5).fit(X, np.arange(50) % 2).stop_reason_)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS as Linux has it")
+def test_wide_rows_with_repeated_and_unsorted_columns_take_no_more():
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", REPEATED], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.strip() == "gap", ran.stderr

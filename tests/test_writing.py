@@ -330,3 +330,9 @@ def test_strange_files_with_names_of_drafts_do_no_harm(tmp_path):
     (tmp_path / (left + "l")).symlink_to("precious")
     write(path)
     assert (tmp_path / "precious").read_bytes() == b"old" and path.read_bytes() == b"new"
+
+
+def test_a_name_that_ends_in_a_slash_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError), whole_file(f"{tmp_path}/model/"):
+        pass
+    assert not any(tmp_path.iterdir())

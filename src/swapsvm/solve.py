@@ -242,7 +242,9 @@ class Run:
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
         self._largest = getattr(getattr(state, "problem", None), "largest_value", math.inf)  # proven bound on max g
-        self._proven: tuple[np.ndarray, Progress] | None = None  # the last certified point
+        self._proven: tuple[np.ndarray, Progress, float] | None = (
+            None  # the last certified point, rounding of its value
+        )
         self._set_deadline()
 
     def _set_deadline(self) -> None:
@@ -383,7 +385,7 @@ class Run:
         if self.state.certified:
             progress = self.progress()
             self._largest = min(self._largest, progress.value + progress.gap)
-            self._proven = self.state.weights, progress
+            self._proven = self.state.weights, progress, self.state.value_rounding
 
     def _reason_to_end(self, reason: str) -> str:
         """Of a run that was stopped while it computed."""
@@ -403,7 +405,7 @@ class Run:
             weights, progress, rounding = self.state.weights, self.progress(), self.state.value_rounding
         except Stopped:
             assert self._proven
-            weights, progress, rounding = *self._proven, 0.0
+            weights, progress, rounding = self._proven
         gap = min(progress.gap, max(self._largest - progress.value, 0.0) + rounding)
         return self._result(reason, weights, replace(progress, gap=gap), full_pass=False)
 

@@ -47,7 +47,7 @@ def whole_file(path: PathLike) -> AbstractContextManager[BinaryIO]:
 
 def check_writable_file(path: PathLike) -> None:
     """An ``OSError`` that says why, if no file can be written there."""
-    if os.path.isdir(path):
+    if os.path.isdir(path) or os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(f"{path}: is a folder: name a file in it")
     if _status(path) is not None:
         if not _permits(path, os.W_OK):

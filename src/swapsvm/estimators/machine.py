@@ -289,6 +289,10 @@ def with_own_structure(X: Any) -> Any:
 
     The core follows these without looking at them again, and callbacks that write into X run during the fit.
     """
+    if not X.has_canonical_format:  # SciPy subtracts such rows in arrays as long as they are wide
+        X = X.copy()
+        X.sum_duplicates()
+        return X
     return type(X)((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
 
