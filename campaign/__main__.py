@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 
@@ -50,10 +52,12 @@ def repeat(part: Part, seed: int, number: int) -> int:
     """One trial by itself; 1 if it is a fault."""
 
     def trial() -> object:
+        os.chdir(folder)
         part.prepare()
         return part.trial(random_numbers(part, seed, number))
 
-    ended = in_child(trial, part.patience + 60)
+    with tempfile.TemporaryDirectory() as folder:
+        ended = in_child(trial, part.patience + 60)
     print(ended.value if ended.status == "returned" else ended)
     print(ended.said)
     return int(ended.status != "returned" or ended.value.is_fault)

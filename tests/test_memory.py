@@ -23,7 +23,7 @@ from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, Concave
 from swapsvm.solve import Run
 from swapsvm.solvers import SOLVERS, make_solver
-from swapsvm.state import open_state
+from swapsvm.state import KernelState, open_state
 from swapsvm.stopping import make_stop
 
 X, Y = make_classification(1500, 8, n_informative=5, flip_y=0.1, random_state=0)
@@ -430,3 +430,13 @@ def test_a_kernel_function_is_known_by_its_values(tmp_path):
         fit(Bell(0.2)).fit(X, Y)
     model = fit(Bell(0.1)).fit(X, Y)  # another object, as in another process
     assert_same_run(model, SVC(kernel=Bell(0.1), solver="swap2", C=10.0, tol=1e-4).fit(X, Y))
+
+
+def test_numbers_of_no_run_are_refused_by_the_name_of_their_file(tmp_path, monkeypatch):
+    X, y = make_classification(200, 5, flip_y=0.3, random_state=0)
+    path = tmp_path / "run.ckpt"
+    with pytest.warns(ConvergenceWarning):
+        SVC(checkpoint=path, solver="swap", tol=1e-6, max_iter=5).fit(X, y)
+    monkeypatch.setattr(KernelState, "gap", property(lambda self: np.nan))
+    with pytest.raises(ValueError, match=r"run\.ckpt: its numbers are not those of a run"):
+        SVC(checkpoint=path, solver="swap", tol=1e-6).fit(X, y)
