@@ -263,3 +263,16 @@ print(SVC(gamma=0.5).fit(X, np.arange(50) % 2).stop_reason_)
 def test_wide_rows_with_repeated_and_unsorted_columns_take_no_more():
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", REPEATED], capture_output=True, text=True, timeout=120)
     assert ran.stdout.strip() == "gap", ran.stderr
+
+
+def test_threads_that_never_begin_are_not_waited_for(monkeypatch):
+    began = []
+    monkeypatch.setattr("_thread.start_new_thread", lambda work, arguments: began.append(work))  # and dies at once
+    assert side_by_side([1, 2, 3], 3, lambda task, cancelled: 10 * task) == [10, 20, 30]
+    assert len(began) == 2
+
+    def none(work, arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", none)
+    assert side_by_side([1, 2, 3], 3, lambda task, cancelled: 10 * task) == [10, 20, 30]

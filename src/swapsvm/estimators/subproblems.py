@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -118,34 +119,62 @@ def side_by_side(
             raise
 
     try:
-        if workers == 1:
-            return [attempt(task) for task in tasks]
         return _in_threads(tasks, workers, attempt, cancelled)
     except Stopped:  # by the failure of another task, or by Ctrl-C
-        raise failures[0] if failures else KeyboardInterrupt("interrupted before there was a first model") from None
+        if failures:
+            raise failures[0] from None
+        raise KeyboardInterrupt("interrupted before there was a first model") from None
 
 
 def _in_threads(
     tasks: Sequence[Task], workers: int, attempt: Callable[[Task], Found], cancelled: Cancelled
 ) -> list[Found]:
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            futures = [pool.submit(attempt, task) for task in tasks]
-            return [_awaited(future) for future in futures]
-        except BaseException:  # of one task, or Ctrl-C: the others need not go on
-            cancelled.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    """Each task by this thread or by one of its helpers.
 
+    Only helpers that have taken a task are waited for: where memory is short, a thread may end before it has begun, and
+    ``threading.Thread.start`` would wait for it for ever.
+    """
+    waiting, found, busy, changed = deque(enumerate(tasks)), {}, 0, threading.Condition()
 
-def _awaited(future: Future[Found]) -> Found:
-    """Its result. A wait without limit may hear of Ctrl-C only when it is over."""
-    while True:
-        try:
-            return future.result(HEARING)
-        except TimeoutError:
-            if future.done():  # the error is its own
-                return future.result()
+    def work() -> None:
+        nonlocal busy
+        while True:
+            with changed:
+                if cancelled.is_set() or not waiting:
+                    return
+                place, task = waiting.popleft()
+                busy += 1
+            try:
+                found[place] = attempt(task)
+            finally:
+                with changed:
+                    busy -= 1
+                    changed.notify_all()
+
+    def help_out() -> None:
+        with suppress(BaseException):  # noted by ``attempt``
+            work()
+
+    def wait_for_others() -> None:
+        with changed:
+            while busy:
+                changed.wait(HEARING)
+
+    try:
+        for _ in range(min(workers, len(tasks)) - 1):
+            _thread.start_new_thread(help_out, ())
+    except (RuntimeError, MemoryError):  # no more threads are to be had: those that are there do the work
+        pass
+    try:
+        work()
+        wait_for_others()
+    except BaseException:  # of one task, or Ctrl-C: the others need not go on
+        cancelled.set()
+        wait_for_others()
+        raise
+    if len(found) < len(tasks):
+        raise Stopped
+    return [found[place] for place in range(len(tasks))]
 
 
 def solve_each(
