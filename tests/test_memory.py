@@ -330,6 +330,7 @@ def resealed(path, change):
         lambda run, arrays: run.update(seconds=None),
         lambda run, arrays: run.update(kinds=[]),
         lambda run, arrays: run.pop("certified"),
+        lambda run, arrays: run.update(certified=-1.0),
     ],
 )
 def test_a_checkpoint_that_lies_is_refused(written, tmp_path, change):

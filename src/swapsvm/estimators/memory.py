@@ -244,5 +244,6 @@ def _memory(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Memory:
     trace.append(records)
     trace.kinds = Counter({kind: int(entry["kinds"].get(kind, 0)) for kind in KINDS if entry["kinds"].get(kind)})
     certified = math.inf if entry["certified"] is None else float(entry["certified"])
+    require(certified >= 0, "its certified gap is not a number")
     numbers = {name: entry[name] for name in NUMBERS if name != "certified"}
     return Memory(state=arrays, trace=trace, certified=certified, **numbers)
