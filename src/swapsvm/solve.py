@@ -242,9 +242,8 @@ class Run:
         self.memory: Memory | None = None
         self.remembers = False  # whether a memory is wanted
         self._largest = getattr(getattr(state, "problem", None), "largest_value", math.inf)  # proven bound on max g
-        self._proven: tuple[np.ndarray, Progress, float] | None = (
-            None  # the last certified point, rounding of its value
-        )
+        # weights of the last certified point, where the run stood there, and the rounding of its value
+        self._proven: tuple[np.ndarray, Progress, float] | None = None
         self._set_deadline()
 
     def _set_deadline(self) -> None:
