@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .children import Child, Ended, in_child
-from .outcome import Outcome, from_line
+from .outcome import Outcome, from_line, is_outside
 
 PLACE = struct.Struct("qd")  # number of the trial that runs, and since when
 MEMORY = Path("/dev/shm")  # folders there cost no disk
@@ -153,6 +153,7 @@ class Batch:
         known: Outcome = about.value if about.status == "returned" else Outcome(self.part.name, "")
         verdict = "hang" if ended.status == "hang" else "error" if ended.status == "raised" else "crash"
         detail = f"{ended} {known.detail}".strip()
+        verdict = "outside" if is_outside(detail) else verdict
         return Outcome(known.kind, verdict, detail, None, known.material, known.suffix)
 
 

@@ -18,14 +18,10 @@ from swapsvm import SVC, Checkpoint, files
 from . import work
 from .children import Ended, in_child, limit_memory
 from .formats import data
-from .outcome import Outcome
+from .outcome import Outcome, is_outside
 from .problems import power
 
 SECONDS = 30.0
-LAST_WORDS = (  # of libraries that end the process themselves if they get no memory
-    "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
-    "OpenBLAS error: Memory allocation",
-)
 MMAP_THRESHOLD = -3  # glibc's name for the parameter
 CLEAN = ("MemoryError", "ImportError")
 STEPS = 9  # limits for one piece of work
@@ -142,7 +138,7 @@ def judged_end(kind: str, ended: Ended, about: str) -> Outcome:
         return Outcome(kind, "held")
     if is_clean_refusal(ended):
         return Outcome(kind, "refused")
-    if any(words in str(ended) for words in LAST_WORDS):
+    if is_outside(str(ended)):
         return Outcome(kind, "outside")
     verdict = "hang" if ended.status == "hang" else "error" if ended.status == "raised" else "crash"
     return Outcome(kind, verdict, f"{ended} {about}")

@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import Any
 
 FINE = ("held", "refused", "outside", "undecided", "left out")  # every other verdict is a fault
+LAST_WORDS = (  # of libraries that end the process themselves
+    "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
+    "OpenBLAS error: Memory allocation",
+    "parquet::ParquetException",  # Arrow 26, when asked for the sizes of a column whose statistics are malformed
+)
 ROOT = Path(__file__).parent.parent
 ADDRESS = re.compile("0x[0-9a-f]{6,}")
 LONGEST = 300  # characters of a detail that are kept
+
+
+def is_outside(words: str) -> bool:
+    """Whether these are the last words of another library."""
+    return any(known in words for known in LAST_WORDS)
 
 
 @dataclass(frozen=True)
@@ -20,8 +30,7 @@ class Outcome:
     """The end of a trial.
 
     ``kind`` is what was tried (an estimator, a format). The verdict ``"undecided"`` means that the judge itself was not
-    precise enough, ``"outside"`` that the C library or the BLAS library ended the process, which no caller can
-    prevent, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
+    precise enough, ``"outside"`` that another library ended the process, which no caller can prevent, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
     """
 
     kind: str

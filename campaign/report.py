@@ -31,7 +31,7 @@ def page(lines: list[dict[str, Any]]) -> list[str]:
         f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. A refusal with a clear error counts as held.",
         "*Largest* is the largest true gap divided by the reported one (certificates), the seconds that an answer took",
         "or by which a limit was exceeded (kills), or the number of inputs of a run (guided, fuzzers, sanitizers).",
-        "*Outside*: the C library or the BLAS library ended the process for want of memory, which nobody can prevent.",
+        "*Outside*: a library of others ended the process; no caller can prevent that ([which](../reliability.md)).",
         "",
         *_faults(lines),
     ]
