@@ -13,7 +13,7 @@ FINE = ("held", "refused", "outside", "undecided", "left out")  # every other ve
 LAST_WORDS = (  # of libraries that end the process themselves
     "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
     "OpenBLAS error: Memory allocation",
-    "parquet::ParquetException",  # Arrow 26, when asked for the sizes of a column whose statistics are malformed
+    "histogram size mismatch",  # Arrow 26, when asked for the sizes of a column whose statistics are malformed
 )
 ROOT = Path(__file__).parent.parent
 ADDRESS = re.compile("0x[0-9a-f]{6,}")
@@ -30,7 +30,8 @@ class Outcome:
     """The end of a trial.
 
     ``kind`` is what was tried (an estimator, a format). The verdict ``"undecided"`` means that the judge itself was not
-    precise enough, ``"outside"`` that another library ended the process, which no caller can prevent, ``"left out"`` that something is not installed. ``number`` is what was measured, if anything.
+    precise enough, ``"outside"`` that another library ended the process, which no caller can prevent, ``"left out"``
+    that something is not installed. ``number`` is what was measured, if anything.
     """
 
     kind: str
