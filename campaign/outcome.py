@@ -13,6 +13,7 @@ FINE = ("held", "refused", "outside", "undecided", "left out")  # every other ve
 LAST_WORDS = (  # of libraries that end the process themselves
     "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
     "OpenBLAS error: Memory allocation",
+    "OpenBLAS: malloc failed",
     "histogram size mismatch",  # Arrow 26, when asked for the sizes of a column whose statistics are malformed
 )
 ROOT = Path(__file__).parent.parent

@@ -166,7 +166,7 @@ class CheckpointFile:
             return False
         with faults_named(self._checkpoint.path):
             run.go_on(memory)
-            require(np.isfinite([run.state.value, run.state.gap]).all(), "its numbers are not those of a run")
+            require(not np.isnan([run.state.value, run.state.gap]).any(), "its numbers are not those of a run")
         return True
 
     def note(self, sub: Subproblem, run: Run, progress: Progress) -> None:
