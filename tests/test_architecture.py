@@ -10,7 +10,8 @@ import swapsvm
 
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
-    ["_core", "columns"],
+    ["_core", "arrays"],
+    ["columns"],
     ["kernels", "datasets", "writing", "container", "parameters"],
     ["gram"],
     ["problems"],
