@@ -20,7 +20,7 @@ from micro.columns import surroundings
 
 from swapsvm import SVC, ConvergenceWarning, reduce_support
 from swapsvm.datasets import DatasetError, load
-from swapsvm.estimators.reduction import Reduction
+from swapsvm.reduction.reduce import Reduction
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 COMPARED = (50, 200, 800)

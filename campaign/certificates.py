@@ -196,7 +196,7 @@ def _tube(arithmetic: Arithmetic, problem: Problem, claim: Claim, K: truth.Value
 
 
 def kernel_of(arithmetic: Arithmetic, problem: Problem, model: Any, rows: np.ndarray) -> truth.Values:
-    kernel, X = model._fitted_kernel, problem.rows
+    kernel, X = model.model_.vectors.kernel, problem.rows
     if kernel.name == "precomputed":
         return truth.kernel_values(arithmetic, kernel, X[np.ix_(rows, rows)], X)
     return truth.kernel_values(arithmetic, kernel, X[rows], X[rows])
@@ -213,7 +213,7 @@ def prediction_error(problem: Problem, model: Any) -> float:
     if len(getattr(model, "classes_", (0, 1))) > 2:
         return 0.0  # several decision functions: tests/test_svc.py
     some = slice(0, 20)
-    X, kernel = problem.rows, model._fitted_kernel
+    X, kernel = problem.rows, model.model_.vectors.kernel
     if kernel.name == "precomputed":
         values = truth.Values(Extended.array(X[some][:, model.support_]), np.zeros((1, 1)))
     else:
@@ -233,7 +233,7 @@ def prediction_error(problem: Problem, model: Any) -> float:
 
 def _ball_error(problem: Problem, model: Any, K: np.ndarray, coef: np.ndarray) -> float:
     """Of the scores -|phi(x) - c|^2 = -(k(x, x) - 2 sum_i a_i k(x_i, x) + |c|^2)."""
-    X, kernel = problem.rows[:20], model._fitted_kernel
+    X, kernel = problem.rows[:20], model.model_.vectors.kernel
     if kernel.name == "precomputed":
         return 0.0
     own = np.array([truth.kernel_values(Extended, kernel, x[None], x[None]).values[0, 0] for x in X])

@@ -16,7 +16,7 @@ import numpy as np
 from swapsvm import ConvergenceWarning, Gram, maximize
 from swapsvm.kernels import Linear
 from swapsvm.problems import Quadratic
-from swapsvm.rays import Swap
+from swapsvm.rays import SwapRay
 from swapsvm.solvers import Solver
 
 
@@ -26,7 +26,7 @@ class SwapOnly(Solver):
     name = "swap-only"
 
     def choose(self, state):
-        return state.search(Swap(state.toward(), state.away())).move()
+        return state.search(SwapRay(state.toward(), state.away())).move()
 
 
 def gilbert(Z, a):

@@ -18,12 +18,16 @@ LAYERS = [
     ["rays", "trace"],
     ["state"],
     ["solvers"],
-    ["stopping", "solve"],
-    ["geometry", "estimators"],
+    ["stopping", "timing", "result", "standing", "certificates", "start", "run", "solve"],
+    ["models", "geometry"],
+    ["fitting"],
+    ["estimators"],
+    ["selection", "reduction"],
     ["files"],
     ["study", "plotting"],
     ["demo", "commands", "cli"],
 ]
+LEARNING = ("fitting", "estimators", "selection", "reduction")  # the rooms that know scikit-learn
 DRAWINGS = ("diagram", "drawing", "figures", "sketch")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]
@@ -56,11 +60,62 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
     names = {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
     names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
     roots = {name.split(".")[0] for name in names}
-    if room_of(path) not in ("estimators", "demo", "plotting", "commands"):
+    if room_of(path) not in (*LEARNING, "demo", "plotting", "commands"):
         assert "sklearn" not in roots or names & {"sklearn.exceptions"}
         assert "pandas" not in roots
         assert "rich" not in roots or path == ROOT / "study" / "reproduce.py"
         assert "matplotlib" not in roots or (path.parent == ROOT / "study" and path.stem in DRAWINGS)
+
+
+def private_names(tree):
+    """Names with one leading underscore that a module defines: functions, classes, methods, attributes of self."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and is_private(node.name):
+            yield node.name
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if is_annotated(node) else []
+        for target in (name for found in targets for name in ast.walk(found)):
+            if isinstance(target, ast.Name) and is_private(target.id):
+                yield target.id
+            if isinstance(target, ast.Attribute) and is_private(target.attr):
+                yield target.attr
+
+
+def is_annotated(node):
+    return isinstance(node, ast.AnnAssign)
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__") and name != "_"
+
+
+PRIVATE = {path: set(private_names(ast.parse(path.read_text()))) for path in MODULES}
+OWN = {"self", "cls"}
+
+
+def foreign_private_members(path, tree):
+    """Private members of another module that a module reads: imported by name, or through an object."""
+    elsewhere = set().union(*(names for other, names in PRIVATE.items() if other != path)) - PRIVATE[path]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            yield from (alias.name for alias in node.names if is_private(alias.name) and alias.name != "_core")
+        if isinstance(node, ast.Attribute) and node.attr in elsewhere:
+            owner = node.value
+            called_super = isinstance(owner, ast.Call) and getattr(owner.func, "id", "") == "super"
+            if not called_super and getattr(owner, "id", "") not in OWN:
+                yield node.attr
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_module_reads_private_members_of_another(path):
+    assert list(foreign_private_members(path, ast.parse(path.read_text()))) == []
+
+
+def test_private_members_of_another_module_are_found():
+    path = ROOT / "solve.py"
+    name = sorted(PRIVATE[ROOT / "gram.py"] - PRIVATE[path])[0]
+    assert list(foreign_private_members(path, ast.parse(f"run.{name}"))) == [name]
+    assert list(foreign_private_members(path, ast.parse(f"from .gram import {name}"))) == [name]
+    assert list(foreign_private_members(path, ast.parse(f"self.{name}, super().{name}"))) == []
 
 
 @pytest.mark.parametrize(
@@ -71,6 +126,7 @@ def test_scikit_learn_and_matplotlib_stay_in_their_rooms(path):
         "swapsvm.files",
         "swapsvm.geometry",
         "swapsvm.kernels",
+        "swapsvm.models",
         "swapsvm.problems",
         "swapsvm.solvers",
     ],

@@ -14,10 +14,11 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_classification
 
 from swapsvm import SVC, Gram, maximize
-from swapsvm.estimators.subproblems import workers_for
+from swapsvm.fitting.workers import workers_for
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
 from swapsvm.problems import L2SVC, Quadratic
-from swapsvm.state import KernelState
+from swapsvm.solvers import make_solver
+from swapsvm.state import Effort, KernelState
 
 ROWS, LABELS = make_classification(3000, 12, flip_y=0.1, random_state=0)
 
@@ -166,15 +167,15 @@ def test_a_cache_too_small_for_all_lines_still_serves():
 # ---- the state ----------------------------------------------------------------------------------------------
 
 
-def test_variables_that_are_not_watched_come_back_with_the_certificate():
+def test_variables_left_out_come_back_with_the_certificate():
     sign = np.where(LABELS == 1, 1.0, -1.0)
     gram = Gram(Rbf(0.1), ROWS, groups=[np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)])
     state = KernelState(L2SVC.of(gram, 0, 1, 4.0, None))
     first = np.array([0, state.size - 1])
     state.set_weights(first, np.array([0.5, 0.5]))
     whole = state.gap
-    state.watch(np.arange(100))
-    state.move(state.solve_on(np.union1d(first, np.arange(100)), 64, 10, 0.1))
+    state.restrict(np.arange(100))
+    state.move(state.solve_on(np.union1d(first, np.arange(100)), Effort(64, 10, 0.1, make_solver("swap2"), 0.0)))
     assert len(state.violators(state.size)) <= 100
     state.certify()
     assert len(state.violators(state.size)) > 100
@@ -252,8 +253,8 @@ def test_a_placeholder_is_not_taken_for_a_gradient():
     state = an_svm()
     state.set_weights(np.array([3, 150]), np.array([0.2, 0.8]))
     gap = state.gap
-    state.watch(np.array([3]))
-    state.watch(np.arange(200))
+    state.restrict(np.array([3]))
+    state.restrict(np.arange(200))
     state.certify()
     assert state.gap == pytest.approx(gap, rel=1e-12)
 

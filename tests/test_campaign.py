@@ -80,11 +80,12 @@ def test_impossible_numbers_are_found(changes):
 @pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "SVDD"])
 def test_a_model_that_is_not_the_certified_one_is_found(name):
     model = fitted(PROBLEMS[name])
-    model.dual_coef_ = model.dual_coef_ * (1 + 1e-7)
+    true = model.model_
+    model.model_ = replace(true, coef=true.coef * (1 + 1e-7))
     found = certificates.prediction_error(PROBLEMS[name], model)
-    model.dual_coef_ = model.dual_coef_ / (1 + 1e-7)
+    model.model_ = true
     assert certificates.prediction_error(PROBLEMS[name], model) < 1e-9
-    model.support_vectors_ = model.support_vectors_ + 1e-3
+    model.model_ = replace(true, vectors=replace(true.vectors, rows=true.vectors.rows + 1e-3))
     assert max(found, certificates.prediction_error(PROBLEMS[name], model)) > 1e-9
 
 

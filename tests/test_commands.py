@@ -128,7 +128,7 @@ def test_text_labels(tmp_path, capsys):
 def test_label_column_by_name_and_place(place, header, tmp_path):
     write_csv(tmp_path / "data.csv", header=header, last=True)
     if place == "kind" and not header:
-        with pytest.raises(ValueError, match=r"has no label column 'kind' \(there is no line of names\)"):
+        with pytest.raises(ValueError, match=r"has no label column 'kind' \(there is no header line\)"):
             read_table(tmp_path / "data.csv", None, Request("kind"))
         return
     table = read_table(tmp_path / "data.csv", None, Request(place))
@@ -356,19 +356,19 @@ def test_ctrl_c_leaves_no_file(data, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("argv", "complaint"),
     [
-        (["train", "DATA"], "name the file for the model, or cross-validate"),
+        (["train", "DATA"], "MODEL is missing: name the output file, or cross-validate"),
         (["train", "missing.svm", "MODEL"], "No such file"),
         (["train", "DATA", "no/such/model"], "there is no folder"),
         (["train", "DATA", "."], "is a folder"),
         (["train", "DATA", "MODEL", "-c", "0"], "C=0.0 must be a positive"),
         (["train", "DATA", "MODEL", "-c", "x"], "invalid float value: 'x'"),
-        (["train", "DATA", "MODEL", "-t", "7"], "'7' is none of 0 to 4 and none of linear"),
-        (["train", "DATA", "MODEL", "-t", "4"], "a precomputed kernel is dense"),
+        (["train", "DATA", "MODEL", "-t", "7"], "'7' is neither a number from 0 to 4 nor one of linear"),
+        (["train", "DATA", "MODEL", "-t", "4"], "a precomputed kernel must be dense"),
         (["train", "DATA", "MODEL", "-g", "wide"], "'wide' is neither a number nor one of scale"),
-        (["train", "DATA", "MODEL", "-w9", "1"], "there is no label '9', only 0, 1, 2"),
+        (["train", "DATA", "MODEL", "-w9", "1"], "unknown label '9'; the labels are 0, 1, 2"),
         (["train", "DATA", "MODEL", "-w1", "much"], "the weight 'much' is not a number"),
-        (["train", "DATA", "MODEL", "-v", "1"], "at least two folds"),
-        (["train", "DATA", "-v", "0"], "at least two folds"),
+        (["train", "DATA", "MODEL", "-v", "1"], "at least 2 folds"),
+        (["train", "DATA", "-v", "0"], "at least 2 folds"),
         (["train", "DATA", "m.libsvm", "-t", "laplacian"], "LIBSVM has no kernel 'laplacian'"),
         (["train", "DATA", "MODEL", "--format", "csv"], "has no|is not a number|cells"),
         (["train", "-", "MODEL", "--format", "npz"], "cannot be read from a stream"),
@@ -436,7 +436,7 @@ def test_a_training_goes_on_from_its_checkpoint(data, tmp_path, capsys):
     assert main([*command, "-c", "7"]) == 2
     assert "is of another fit: C, labels or weights differ" in capsys.readouterr().err
     assert main([*command, "-v", "3"]) == 2
-    assert "--checkpoint is for one training" in capsys.readouterr().err
+    assert "--checkpoint cannot be combined with -v" in capsys.readouterr().err
 
 
 def test_a_memory_mapped_table_is_trained_on_without_loading_it(tmp_path):
@@ -540,7 +540,10 @@ def npy_bytes(header, content=b""):
         (npy_bytes({"descr": "<f8", "fortran_order": False, "shape": (-1, -2)}, b"\0" * 16), "impossible"),
         (npy_bytes({"descr": "<f8", "fortran_order": False, "shape": (2, 2)}, b"\0" * 31), "does not take 31 bytes"),
         (npy_bytes({"descr": "|O", "fortran_order": False, "shape": (1, 1)}, b"\0" * 8), "Python objects"),
-        (npy_bytes({"descr": "<V8", "fortran_order": False, "shape": (1, 1)}, b"\0" * 8), "not one of numbers"),
+        (
+            npy_bytes({"descr": "<V8", "fortran_order": False, "shape": (1, 1)}, b"\0" * 8),
+            "is neither numbers nor text",
+        ),
         (npy_bytes("__import__('os').abort()"), "is not a readable np[yz] file"),
         (npy_bytes({"descr": "<f8", "fortran_order": False, "shape": (3,)}, b"\0" * 24), "1-dimensional"),
     ],
@@ -572,7 +575,7 @@ def test_object_arrays_are_not_unpickled(tmp_path):
         ({"y": y}, "it has no array X, only"),
         ({"X": X}, "it has no array y with the labels"),
         ({"X": X, "y": y[1:]}, r"the labels have shape \(149,\)"),
-        ({"X": X.astype(str), "y": y}, "not a table"),
+        ({"X": X.astype(str), "y": y}, "not a matrix of numbers"),
         ({"X": X, "y": np.full(150, np.nan)}, "not all finite"),
         ({"X": np.empty((0, 4)), "y": np.empty(0)}, "has no rows"),
     ],
@@ -588,7 +591,7 @@ def test_npz_with_wrong_arrays(arrays, complaint, tmp_path):
     [
         ({"kind": [0, 1], "a": [1.0, None]}, "column 'a' has 1 missing values"),
         ({"kind": [0, None], "a": [1.0, 2.0]}, "label column 'kind' has 1 missing values"),
-        ({"kind": [0, 1], "a": ["x", "y"]}, "column 'a' is of type string, not of numbers"),
+        ({"kind": [0, 1], "a": ["x", "y"]}, "column 'a' has type string, which is not a number"),
         ({"kind": [0, 1]}, "has no features"),
         ({"kind": [[0], [1]], "a": [1.0, 2.0]}, "neither numbers nor text"),
     ],
@@ -700,7 +703,7 @@ def test_tune_chooses_saves_and_says_so(data, tmp_path, capsys):
 
 def test_a_grid_that_is_none(data, capsys):
     assert main(["tune", str(data), "-c", "1,x"]) == 2
-    assert "'1,x' is neither a number of values nor values with commas" in capsys.readouterr().err
+    assert "'1,x' is neither a number of values nor a comma-separated list of values" in capsys.readouterr().err
 
 
 def test_reduce_saves_a_smaller_model_with_its_certificate(data, tmp_path, capsys):

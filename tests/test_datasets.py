@@ -129,7 +129,7 @@ def test_entry_can_be_checked_and_downloaded(entry):
 
 
 def test_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"no data set 'a0a'; there are usps, .*w8a"):
+    with pytest.raises(ValueError, match=r"unknown data set 'a0a': use one of usps, .*w8a"):
         load("a0a")
 
 
@@ -389,7 +389,7 @@ def test_published_kdd_file_is_rewritten(size):
     ["", "1 1:1", f"{CONNECTION},tea.", CONNECTION.replace("tcp", "tpc") + ",normal.", f"{CONNECTION},0,normal."],
 )
 def test_what_is_no_connection_is_refused(line):
-    with pytest.raises(ValueError, match="is no connection of KDD Cup 99"):
+    with pytest.raises(ValueError, match="is not a connection of KDD Cup 99"):
         list(kdd.to_svmlight([f"{line}\n".encode()]))
 
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram, ScalingWarning, datasets
 from swapsvm.cli import main
-from swapsvm.estimators.diagnosis import is_identity, warn_of_scaling
+from swapsvm.fitting.diagnosis import is_identity, warn_of_scaling
 from swapsvm.kernels import Laplacian, Rbf, resolve_gamma
 
 RANDOM = np.random.default_rng(0)

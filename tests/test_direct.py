@@ -12,9 +12,10 @@ from qpsolvers import solve_qp
 from swapsvm import SVC, SVDD, SVR, ConvergenceWarning, Gram, OneClassSVM
 from swapsvm.kernels import Linear, Rbf
 from swapsvm.problems import L2SVC, L2SVR, Quadratic
+from swapsvm.problems.program import Program
 from swapsvm.solve import Run
 from swapsvm.solvers import make_solver
-from swapsvm.solvers.direct import LARGEST, Program, direct_step, solve_directly
+from swapsvm.solvers.direct import LARGEST, direct_step, solve_directly
 from swapsvm.state import open_state
 from swapsvm.stopping import make_stop
 
@@ -141,7 +142,7 @@ def test_the_point_found_is_never_worse_than_the_start(seed):
     rng = np.random.default_rng(seed)
     Q = rng.normal(size=(30, 30))
     program = Program(Q + Q.T + 2 * np.eye(30), np.zeros(30), np.zeros(30))  # indefinite
-    start = program.point(rng.dirichlet(np.ones(30)))
+    start = program.candidate(rng.dirichlet(np.ones(30)))
     found = solve_directly(program, start.x)
     assert found.gap <= start.gap * (1 + 1e-12) and found.value >= start.value - 1e-12
     assert found.x.min() >= 0 and found.x.sum() == pytest.approx(1.0)
@@ -224,7 +225,7 @@ def test_time_that_is_up_ends_the_direct_step_with_the_best_point_so_far():
     Z = random_rows(200, 3)
     program = Program(Z @ Z.T, (Z**2).sum(axis=1) / 2, np.zeros(200))  # dependent rows: many rounds
     asked = []
-    start = program.point(np.ones(200))
+    start = program.candidate(np.ones(200))
     found = solve_directly(program, start.x, lambda: asked.append(1) or len(asked) > 3)
     assert len(asked) <= 6 and not found.solved
     assert found.gap <= start.gap and found.value >= start.value - 1e-12

@@ -11,16 +11,14 @@ from swapsvm.study.document import (
     Bullets,
     Cell,
     Document,
-    Figure,
+    FigureBlock,
     Heading,
     Paragraph,
-    Table,
-    inline_svg,
-    to_csv,
-    to_html,
-    to_markdown,
-    write,
+    TableBlock,
 )
+from swapsvm.study.html import inline_svg, to_html
+from swapsvm.study.markdown import to_markdown
+from swapsvm.study.report_files import to_csv, write
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=y> & \"q\" 'p' | a"
 SVG = """<?xml version="1.0"?>
@@ -39,7 +37,7 @@ def table(**changes):
         ["a|b", Cell("60", "cut"), "\u2013", "not run"],
     ]
     fields = {"name": "seconds", "caption": "Times", "columns": ["data", "CVM", "FW", "verdict"], "rows": rows}
-    return Table(**{**fields, **changes})
+    return TableBlock(**{**fields, **changes})
 
 
 def document(*blocks):
@@ -57,7 +55,7 @@ def everything(text):
             table(
                 caption=text, columns=[text] * 4, rows=[[text, Cell(text, "best"), Cell(text, "cut"), text]], note=text
             ),
-            Figure("drawing", text, SVG),
+            FigureBlock("drawing", text, SVG),
         ],
     )
 
@@ -105,7 +103,7 @@ def test_marks_of_running_text():
 
 
 def test_two_drawings_share_no_id_and_keep_their_references():
-    page = Elements(to_html(document(Figure("one", "", SVG), Figure("two", "", SVG))))
+    page = Elements(to_html(document(FigureBlock("one", "", SVG), FigureBlock("two", "", SVG))))
     ids = page.values("id")
     assert len(ids) == len(set(ids)) == 6
     assert {"#figure-one--p", "#figure-two--p"} <= set(page.values("href"))
@@ -115,7 +113,7 @@ def test_two_drawings_share_no_id_and_keep_their_references():
 
 
 def test_headings_never_share_an_anchor():
-    page = Elements(to_html(document(Heading("Figure: one"), Heading("A"), Heading("A"), Figure("one", "", SVG))))
+    page = Elements(to_html(document(Heading("Figure: one"), Heading("A"), Heading("A"), FigureBlock("one", "", SVG))))
     ids = page.values("id")
     assert len(ids) == len(set(ids))
     assert [f"#{name}" for name in ids if "--" not in name][:3] == page.values("href")[:3]
@@ -143,7 +141,7 @@ def test_numbers_are_on_the_right_and_the_first_column_never():
 
 
 def test_tables_and_figures_are_numbered():
-    page = to_html(document(table(), Figure("one", "First", SVG), table(name="other", caption="Others")))
+    page = to_html(document(table(), FigureBlock("one", "First", SVG), table(name="other", caption="Others")))
     assert re.findall(r"<figcaption><b>(.*?)</b>", page) == ["Table 1.", "Figure 1.", "Table 2."]
 
 
@@ -179,7 +177,7 @@ def test_csv_has_the_cells_and_marks_in_a_column_of_their_own():
 
 
 def test_writing_is_deterministic_and_leaves_no_drafts(tmp_path):
-    report = document(Heading("A"), table(), Figure("one", "First", SVG))
+    report = document(Heading("A"), table(), FigureBlock("one", "First", SVG))
     contents = []
     for _ in range(2):
         write(report, tmp_path / "out")
@@ -202,7 +200,7 @@ def test_a_failed_write_keeps_the_earlier_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["../x", "", "a b", "A"])
 def test_names_are_file_names(name):
     with pytest.raises(ValueError, match="name"):
-        document(Figure(name, "", SVG))
+        document(FigureBlock(name, "", SVG))
 
 
 def test_bad_blocks_are_refused():

@@ -139,7 +139,7 @@ def test_hopeless_download_says_where_the_file_is_to_be_put(server, file, cache,
     server.cut, server.stall = (10, 20, 30), stall
     with pytest.raises(DatasetError, match="timed out" if stall else "ended after 30 of") as caught:
         download.download(file)
-    for part in (file.address, str(cache), "$SWAPSVM_DATA", "put it as rows in"):
+    for part in (file.address, str(cache), "$SWAPSVM_DATA", "save it as rows in"):
         assert part in str(caught.value)
     assert not list(cache.iterdir())
 

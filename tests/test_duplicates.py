@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swapsvm import SVC, SVDD, SVR, ConvergenceWarning, OneClassSVM, reduce_support
-from swapsvm.estimators import duplicates
-from swapsvm.estimators.duplicates import are_equal, merged_weights, pays, row_hashes
+from swapsvm.fitting import duplicates
+from swapsvm.fitting.duplicates import are_equal, merged_weights, pays, row_hashes
 
 RNG = np.random.default_rng(0)
 FEW = RNG.normal(size=(150, 3))
@@ -168,7 +168,7 @@ def test_a_ball_of_weighted_rows_is_not_taken_for_rounding():
     ids=["precomputed", "function", "swap2", "cvm"],
 )
 def test_other_kernels_and_the_solvers_of_the_paper_see_all_rows(options, monkeypatch):
-    monkeypatch.setattr("swapsvm.estimators.machine.merged_weights", lambda *_: pytest.fail("merged"))
+    monkeypatch.setattr("swapsvm.fitting.inputs.merged_weights", lambda *_: pytest.fail("merged"))
     rows, labels = np.repeat(FEW[:40], 30, axis=0), np.repeat(CLASS[:40], 30)
     data = rows @ rows.T if options.get("kernel") == "precomputed" else rows
     SVC(**options, tol=0.5).fit(data, labels)
@@ -191,7 +191,7 @@ def test_merged_models_can_be_reduced(weighted):
 
 def test_a_model_of_rows_that_were_not_merged_can_be_reduced(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("swapsvm.estimators.machine.merged_weights", lambda X, keys, weights: weights)
+        patch.setattr("swapsvm.fitting.inputs.merged_weights", lambda X, keys, weights: weights)
         model = SVC(C=3.0).fit(X, Y)
     assert set(model.support_) - set(FIRST)
     assert len(reduce_support(model, X, Y, max_vectors=25).support_) == 25

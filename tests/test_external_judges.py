@@ -8,7 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 from sklearn.svm import LinearSVC
 
 from swapsvm import SVC
-from swapsvm.estimators.fitting import SMALL
+from swapsvm.fitting.session import SMALL
 from swapsvm.kernels import make_kernel
 from swapsvm.solvers import SOLVERS
 

@@ -47,8 +47,11 @@ FIGURES = {
     ),
     "speedups": ("paper", in_paper(figures.speedups), ["speed-up over CVM (times)", "w3a"]),
     "sets": ("paper", in_paper(figures.sets, "accuracy", label="accuracy (%)", log=False), ["accuracy (%)", "w1a"]),
-    "kernel_values": ("paper", in_paper(figures.kernel_values), ["kernel evaluations", "w2a"]),
-    "relative_gaps": ("paper", in_paper(figures.relative_gaps), ["certified relative gap at the end", "w2a"]),
+    "evaluations": (
+        "paper",
+        in_paper(figures.sets, "evaluations", label="kernel evaluations", log=True),
+        ["kernel evaluations", "w2a"],
+    ),
     "iterations_by_rows": ("rows", figures.iterations_by_rows, ["iterations", "in proportion to m"]),
     "convergence": (
         "convergence",
@@ -83,7 +86,9 @@ def test_axes_and_legend_name_what_was_run_and_cut_runs_are_hollow(name):
 
 
 def test_without_cut_runs_the_legend_does_not_speak_of_them():
-    assert figures.CUT not in texts(figures.kernel_values(results("paper", "fw"), "paper", WEB))
+    assert figures.CUT not in texts(
+        figures.sets(results("paper", "fw"), "paper", WEB, "evaluations", label="", log=True)
+    )
 
 
 @pytest.mark.parametrize("name", ["speedups", "sets", "iterations_by_rows", "linear_rate", "iterations_by_accuracy"])
@@ -93,7 +98,8 @@ def test_nothing_to_draw_is_no_error(name):
 
 
 def test_the_same_input_gives_the_same_bytes_without_fonts_or_dates():
-    first, second = (figures.kernel_values(results("paper", "fw", "block"), "paper", WEB) for _ in range(2))
+    draw = in_paper(figures.sets, "evaluations", label="kernel evaluations", log=True)
+    first, second = (draw(results("paper", "fw", "block")) for _ in range(2))
     assert first == second
     assert "DejaVu" not in first and "dc:date" not in first
 
@@ -105,10 +111,14 @@ def test_values_that_a_logarithmic_axis_cannot_show_are_left_out():
 
 
 def test_a_speedup_is_a_bound_if_one_was_cut_and_nothing_if_both_were():
-    cvm = {"w1a": figures.Point("w1a", 60.0, True), "w2a": figures.Point("w2a", 8.0, False)}
-    points = [figures.Point("w1a", 2.0, False), figures.Point("w2a", 4.0, False), figures.Point("w3a", 1.0, False)]
+    cvm = {"w1a": figures.MedianPoint("w1a", 60.0, True), "w2a": figures.MedianPoint("w2a", 8.0, False)}
+    points = [
+        figures.MedianPoint("w1a", 2.0, False),
+        figures.MedianPoint("w2a", 4.0, False),
+        figures.MedianPoint("w3a", 1.0, False),
+    ]
     assert figures.ratios_to(cvm, points) == [("w1a", 30.0, True), ("w2a", 2.0, False)]
-    assert figures.ratios_to(cvm, [figures.Point("w1a", 60.0, True)]) == []
+    assert figures.ratios_to(cvm, [figures.MedianPoint("w1a", 60.0, True)]) == []
 
 
 def test_a_bad_accuracy_does_not_stretch_the_axis_but_is_written():

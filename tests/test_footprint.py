@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from swapsvm import SVC
 from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.datasets import read_svmlight
-from swapsvm.estimators.diagnosis import Sample
-from swapsvm.estimators.memory import CHECKPOINT
 from swapsvm.estimators.svdd import check_resolved
 from swapsvm.files import Request, import_libsvm, load, read_table, save
 from swapsvm.files.native import MODEL
+from swapsvm.fitting.checkpoint import CHECKPOINT
+from swapsvm.fitting.diagnosis import Sample
 from swapsvm.kernels import Rbf, resolve_gamma
 
 from .footprint import MEGABYTE, peak_of

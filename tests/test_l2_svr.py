@@ -13,7 +13,7 @@ from swapsvm import ConvergenceWarning, Gram, maximize
 from swapsvm.kernels import Linear, Poly, Precomputed, Rbf
 from swapsvm.problems import L2SVC, L2SVR
 from swapsvm.solvers import SOLVERS, make_solver
-from swapsvm.state import Limits, open_state
+from swapsvm.state import Effort, Limits, open_state
 
 from . import reference
 
@@ -117,10 +117,11 @@ def test_the_value_never_falls_while_the_radius_changes(solver, epsilon):
     problem, _ = both(100.0, epsilon)
     state, chosen = open_state(problem), make_solver(solver)
     chosen.check(state)
+    chooser = chosen.chooser()
     state.set_weights(np.array([0, state.size - 1]), np.array([1e-3, 1e-3]))  # far too small a radius
     first, values = state.weights.sum(), [state.value]
     for _ in range(60):
-        state.run(chosen, Limits(1))
+        state.run(chooser, Limits(1))
         values.append(state.value)
         assert state.weights.min() >= 0
     assert (np.diff(values) >= -1e-9 * abs(values[-1])).all()
@@ -177,7 +178,7 @@ def test_a_certificate_evaluates_every_row_once():
 
 def test_a_working_set_evaluates_no_row_twice():
     problem, _ = both(10.0, 0.1, m=50)
-    at_the_slack(problem).solve_on(np.arange(101), 64, 10, 0.1)
+    at_the_slack(problem).solve_on(np.arange(101), Effort(64, 10, 0.1, make_solver("swap2"), 0.0))
     assert problem.gram.evaluations == 50 * 50
 
 

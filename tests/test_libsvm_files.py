@@ -52,9 +52,9 @@ def ours(model, rows):
 
 def vote_ties(values, n_classes):
     """Rows that have no single winner."""
-    from swapsvm.estimators.prediction import _votes
+    from swapsvm.models import count_votes
 
-    votes, _ = _votes(values, n_classes, list(range(n_classes)))
+    votes, _ = count_votes(values, n_classes, list(range(n_classes)))
     return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 
 from swapsvm import SVC, ConvergenceWarning, maximize
 from swapsvm._core import Stopped, StopToken
-from swapsvm.estimators.subproblems import side_by_side
+from swapsvm.fitting.workers import side_by_side
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, L2SVR, OneClass
@@ -73,11 +73,11 @@ def test_a_step_that_is_stopped_leaves_the_state_as_it_was(name):
     state = begun(PROBLEMS[name]()).state
     correction = make_solver("block").choose(state)
     before = state.snapshot()
-    state.token = expired()
+    state.limit(token=expired())
     with pytest.raises(Stopped):
         state.move(correction)
     assert same(state.snapshot(), before)
-    state.token = None
+    state.limit()
     state.move(correction)
     assert not same(state.snapshot(), before)
 
@@ -87,7 +87,7 @@ def test_a_certificate_that_is_stopped_leaves_the_weights(name):
     state = begun(PROBLEMS[name]()).state
     state.move(make_solver("block").choose(state))
     weights, value, gap = state.weights, state.value, state.gap
-    state.token = expired()
+    state.limit(token=expired())
     with pytest.raises(Stopped):
         state.certify()
     assert not state.certified
@@ -99,8 +99,7 @@ def test_a_certificate_that_is_stopped_leaves_the_weights(name):
 @pytest.mark.parametrize("moves", [0, 1, 3])
 def test_what_is_proven_without_a_pass_is_a_bound(name, moves):
     run = begun(PROBLEMS[name]())
-    state, solver = run.state, make_solver("block")
-    solver.check(state)
+    state, solver = run.state, make_solver("block").chooser()
     for _ in range(moves):
         state.move(solver.choose(state))
     evaluations = state.evaluations

@@ -9,7 +9,7 @@ from scipy import sparse
 from swapsvm import ConvergenceWarning, maximize
 from swapsvm.problems import Concave, LogDeterminant
 from swapsvm.problems.log_determinant import Moments
-from swapsvm.rays import Away, Swap, Toward
+from swapsvm.rays import Away, SwapRay, Toward
 from swapsvm.solvers import SOLVERS
 from swapsvm.state import open_state
 from swapsvm.state.log_determinant import REFRESH
@@ -57,7 +57,7 @@ def test_closed_line_searches_are_those_of_the_bracketed_one(seed, n):
     rows, a = random_rows(n + 8, n, seed), interior(n + 8, seed)
     closed, bracketed = started(LogDeterminant(rows), a), started(general(rows), a)
     i, j = closed.toward(), closed.away()
-    for ray in (Toward(i), Away(j), Swap(i, j), Toward(j)):
+    for ray in (Toward(i), Away(j), SwapRay(i, j), Toward(j)):
         found, expected = closed.search(ray), bracketed.search(ray)
         assert found.step == pytest.approx(expected.step, rel=1e-6, abs=1e-9)
         assert found.clipped == expected.clipped
@@ -96,7 +96,7 @@ def test_away_steps_and_swaps_need_fewer_iterations_than_frank_wolfe():
 def test_the_second_order_vertex_is_the_one_whose_swap_gains_most():
     state = started(LogDeterminant(ROWS), interior(60))
     i = state.toward()
-    gains = {j: state.search(Swap(i, j)).gain for j in state.support if j != i}
+    gains = {j: state.search(SwapRay(i, j)).gain for j in state.support if j != i}
     assert gains[state.second_order_away(i)] == pytest.approx(max(gains.values()))
 
 

@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from swapsvm import SVC, Checkpoint, ConvergenceWarning, Gram, Sampling
 from swapsvm.container import opened
-from swapsvm.estimators.memory import CHECKPOINT
+from swapsvm.fitting.checkpoint import CHECKPOINT
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, Concave
 from swapsvm.solve import Run
@@ -92,10 +92,10 @@ def test_a_run_that_has_gone_on_to_double_continues_there():
     part.begin(None, 20, np.random.default_rng(0))
     part.finish()
     assert part.state.single and part._refine() and not part.state.single
-    memory = part.remember()
-    part.stop = make_stop(0.0, 1e-15, 100, None)
+    standing = part.standing()
+    part._stop = make_stop(0.0, 1e-15, 100, None)
     rest = run(50)
-    rest.go_on(memory)
+    rest.go_on(standing)
     assert not rest.state.single
     np.testing.assert_array_equal(rest.finish().weights, part.finish().weights)
     assert rest.iteration == part.iteration == 100
@@ -112,15 +112,14 @@ def test_a_run_on_a_users_own_function_continues(solver):
     )
 
     def run(iterations):
-        new = Run(open_state(g), make_solver(solver), make_stop(0.0, 1e-12, iterations, None))
-        new.remembers = True
+        new = Run(open_state(g), make_solver(solver), make_stop(0.0, 1e-12, iterations, None), remembers=True)
         new.begin(None, 3, np.random.default_rng(0))
         return new
 
     part, whole = run(4), run(7)
     part.finish()
     rest = Run(open_state(g), make_solver(solver), make_stop(0.0, 1e-12, 3, None))
-    rest.go_on(part.memory)
+    rest.go_on(part.last_standing)
     np.testing.assert_array_equal(rest.finish().weights, whole.finish().weights)
 
 
@@ -155,11 +154,12 @@ def test_what_is_not_the_same_problem_starts_from_the_old_solution(change):
 
 @pytest.mark.parametrize("solver", ["swap2", "block"])
 def test_appended_rows_enter_with_weight_0(solver):
-    few = SVC(solver=solver, **{**SETTINGS, "tol": 1e-4}, warm_start=True).fit(X[:1450], Y[:1450])
+    # at 1e-4 the rounding of single precision, which differs between machines, decides how many blocks are needed
+    few = SVC(solver=solver, **{**SETTINGS, "tol": 1e-3}, warm_start=True).fit(X[:1450], Y[:1450])
     before = few.results_[0].value
     few.fit(X, Y)
     assert few.trace_["value"][0] == pytest.approx(before, rel=1e-9)
-    cold = SVC(solver=solver, **{**SETTINGS, "tol": 1e-4}).fit(X, Y)
+    cold = SVC(solver=solver, **{**SETTINGS, "tol": 1e-3}).fit(X, Y)
     assert few.n_iter_[0] < cold.n_iter_[0]
     np.testing.assert_allclose(few.decision_function(X), cold.decision_function(X), atol=0.05)
 

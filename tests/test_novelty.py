@@ -227,9 +227,9 @@ def test_the_unit_of_the_data_does_not_matter(Detector, unit):
 
 
 def test_center_is_for_the_linear_kernel():
-    with pytest.raises(AttributeError, match="center_ is only there for kernel='linear'"):
+    with pytest.raises(AttributeError, match="center_ is only available with kernel='linear'"):
         _ = SVDD().fit(blobs(20)).center_
-    with pytest.raises(AttributeError, match="coef_ is only there for kernel='linear'"):
+    with pytest.raises(AttributeError, match="coef_ is only available with kernel='linear'"):
         _ = OneClassSVM().fit(blobs(20)).coef_
     model = OneClassSVM(kernel="linear").fit(blobs(20) + 9.0)
     np.testing.assert_allclose(model.score_samples([[1.0, 2.0]]), model.coef_[0] @ [1.0, 2.0])

@@ -17,9 +17,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram, reduce_support
-from swapsvm.estimators.pursuit import Order, Pursuit
 from swapsvm.files import load, save
 from swapsvm.kernels import Rbf
+from swapsvm.reduction.pursuit import Order, Pursuit
 
 from . import reference
 
@@ -151,7 +151,7 @@ def test_never_more_vectors_and_never_above_the_certificate(seed, n_classes, ker
     assert set(small.support_) <= set(model.support_)
     if count >= len(model.support_):
         return
-    K = reference.kernel_values(model._fitted_kernel, X)
+    K = reference.kernel_values(model.model_.vectors.kernel, X)
     gaps = [
         objective(K, *part) / lower_bound(K, *full[:5]) - 1
         for full, part in zip(pairs_of(model, X, y, weights), pairs_of(small, X, y, weights), strict=True)
@@ -162,11 +162,12 @@ def test_never_more_vectors_and_never_above_the_certificate(seed, n_classes, ker
 
 def test_the_given_model_is_not_changed(binary):
     X, y, model = binary
-    before = copy.deepcopy({name: getattr(model, name) for name in vars(model) if name.endswith("_")})
+    names = ("support_", "support_vectors_", "dual_coef_", "intercept_", "classes_", "relative_gap_")
+    before = copy.deepcopy({name: getattr(model, name) for name in names})
     small = reduce_support(model, X, y, max_vectors=10)
-    small.dual_coef_ *= 2.0
+    np.multiply(small.dual_coef_, 2.0, out=small.dual_coef_)
     small.classes_ += 1
-    for name in ("support_", "support_vectors_", "dual_coef_", "intercept_", "classes_", "relative_gap_"):
+    for name in names:
         np.testing.assert_array_equal(getattr(model, name), before[name])
 
 
@@ -327,7 +328,7 @@ def test_time_ends_a_reduction_with_a_certificate(binary):
 @pytest.mark.parametrize(
     ("request_", "complaint"),
     [
-        ({}, "give one of max_vectors=None and max_accuracy_loss=None"),
+        ({}, "pass one of max_vectors=None and max_accuracy_loss=None"),
         ({"max_vectors": 5, "max_accuracy_loss": 0.1}, "and not both"),
         ({"max_vectors": 0}, "max_vectors=0 must be a positive integer"),
         ({"max_vectors": 2.5}, "max_vectors=2.5 must be"),
@@ -398,7 +399,7 @@ def test_any_scale_of_data_and_cost(binary, kernel, scale, C):
         return
     small = reduce_support(model, X, y, max_vectors=20)
     assert small.stop_reason_ in ("gap", "reduced") and len(small.support_) <= 20
-    K = reference.kernel_values(model._fitted_kernel, X)
+    K = reference.kernel_values(model.model_.vectors.kernel, X)
     full, part = next(pairs_of(model, X, y)), next(pairs_of(small, X, y))
     bound = lower_bound(K, *full[:5])
     rounding = 1e-15 * 2 * bound * np.abs(K).max()  # of f = 1 / (2 bound), a sum of numbers of the size of K

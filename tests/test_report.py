@@ -10,10 +10,12 @@ import pytest
 
 from swapsvm.datasets.registry import registry
 from swapsvm.study import records
-from swapsvm.study.document import Figure, Table, to_csv, to_markdown
+from swapsvm.study.document import FigureBlock, TableBlock
+from swapsvm.study.markdown import to_markdown
 from swapsvm.study.paper import published_accuracies
 from swapsvm.study.protocol import EXPERIMENTS, GROUPS, METHODS
 from swapsvm.study.report import make_report
+from swapsvm.study.report_files import to_csv
 from swapsvm.study.summary import Results
 from swapsvm.study.tuning import stored_parameters
 
@@ -105,20 +107,20 @@ def test_speedups_and_differences_are_those_of_the_paper_s_formulas(committed):
 def test_the_committed_report_is_made_from_the_committed_lines(report):
     assert to_markdown(report, "figures") == (COMPLETE / "report.md").read_text("utf-8")
     for block in report.blocks:
-        if isinstance(block, Table):
+        if isinstance(block, TableBlock):
             with (COMPLETE / "tables" / f"{block.name}.csv").open(newline="", encoding="utf-8") as file:
                 assert file.read() == to_csv(block)
 
 
 def test_the_report_has_all_that_the_study_is_about(report):
-    tables = {block.name for block in report.blocks if isinstance(block, Table)}
-    drawn = {block.name for block in report.blocks if isinstance(block, Figure)}
+    tables = {block.name for block in report.blocks if isinstance(block, TableBlock)}
+    drawn = {block.name for block in report.blocks if isinstance(block, FigureBlock)}
     assert {"claims", "datasets", "protocol", "friedman", "wilcoxon", "published", "environment"} <= tables
     assert {
         f"paper-{g}-{t}" for g in ("web", "adult", "medium", "large") for t in ("accuracy", "time", "size")
     } <= tables
     assert {"directions", "convergence-a1a", "rate-a1a", "accuracy-a1a", "rows", "paper-web-speedup"} <= drawn
-    wilcoxon = next(block for block in report.blocks if isinstance(block, Table) and block.name == "wilcoxon")
+    wilcoxon = next(block for block in report.blocks if isinstance(block, TableBlock) and block.name == "wilcoxon")
     assert len(wilcoxon.rows) == 16
 
 

@@ -116,7 +116,7 @@ def test_a_gap_beyond_double_precision_ends_the_run():
 
 
 def test_the_block_engine_refuses_to_sample():
-    with pytest.raises(ValueError, match="solver='block' looks at every row"):
+    with pytest.raises(ValueError, match="solver='block' requires every row"):
         SVC(solver="block", sampling=59).fit([[0.0], [1.0]], [0, 1])
 
 

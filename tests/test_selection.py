@@ -14,11 +14,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSpli
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram
-from swapsvm.estimators.paths import FitTime, pieces
-from swapsvm.estimators.scores import Fit as ScoredFit
-from swapsvm.estimators.scores import best, one_standard_error, results_of
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC
+from swapsvm.selection.paths import FitLimit, pieces
+from swapsvm.selection.scores import Fit as ScoredFit
+from swapsvm.selection.scores import best, one_standard_error, results_of
 from swapsvm.state import KernelState
 
 CS, GAMMAS = [0.25, 4.0, 64.0], [0.02, 0.2]
@@ -328,8 +328,8 @@ def test_a_budget_for_each_fit():
 
 
 def test_a_fit_shares_out_its_time_by_rows():
-    clock = FitTime(10.0, rows=100)
-    assert clock.share(10).limit == pytest.approx(2.0)
+    clock = FitLimit(10.0, rows=[10, 45, 45])
+    assert clock.share(10).limit == pytest.approx(20 / 3)  # no less than twice an equal share
     clock.spend(1.0)
     assert clock.share(45).limit == pytest.approx(9.0)
     clock.spend(20.0)

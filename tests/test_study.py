@@ -12,8 +12,8 @@ import pytest
 from swapsvm.cli import main
 from swapsvm.datasets import DatasetError
 from swapsvm.study import checks, rates, records
-from swapsvm.study.checks import ALL, MOST, Status
 from swapsvm.study.claims import check_all
+from swapsvm.study.evidence import ALL, MOST, Status, sets_of
 from swapsvm.study.protocol import (
     EVERY_SET,
     EXPERIMENTS,
@@ -24,16 +24,16 @@ from swapsvm.study.protocol import (
     PAPER_METHODS,
     QUICK,
     Scale,
-    Task,
+    Trial,
     data_named,
     named,
-    tasks_of,
+    trials_of,
 )
 from swapsvm.study.reproduce import own_parameters, tune_all
 from swapsvm.study.runs import curve, due, following, run_all
 from swapsvm.study.significance import compared_tests
 from swapsvm.study.summary import Results
-from swapsvm.study.tuning import LARGE_COSTS, Point, as_toml, grid_of, stored_parameters, tune
+from swapsvm.study.tuning import LARGE_COSTS, GridPoint, as_toml, grid_of, stored_parameters, tune
 
 SURE, REFUTED, UNKNOWN = Status.CONFIRMED, Status.NOT_CONFIRMED, Status.NOT_TESTABLE
 with_data = pytest.mark.skipif("SWAPSVM_DATA" not in os.environ, reason="SWAPSVM_DATA names no folder of data sets")
@@ -50,8 +50,8 @@ def record(experiment, data, method, seconds=1.0, *, seed=0, accuracy=0.9, cut=F
     }
 
 
-def task(method="swap", data="w1a", seed=0, budget=60.0):
-    return Task("paper", data, method, seed, 1.0, 0.5, budget)
+def trial(method="swap", data="w1a", seed=0, budget=60.0):
+    return Trial("paper", data, method, seed, 1.0, 0.5, budget)
 
 
 # ---- what is run --------------------------------------------------------------------------------------------------
@@ -62,23 +62,23 @@ def test_the_groups_are_the_26_sets_of_the_paper():
 
 
 def test_the_paper_s_protocol():
-    settings = Task("paper", "w8a", "swap", 0, 16.0, 0.02, 60.0).settings()
+    settings = Trial("paper", "w8a", "swap", 0, 16.0, 0.02, 60.0).settings()
     assert settings["start_size"] == 20 and settings["tol"] == 0 and settings["eps"] == 1e-6
     assert settings["sampling"].size == 59 and not settings["sampling"].with_active
     assert settings["n_jobs"] == 1 and settings["cache_size"] == 200
     assert settings["sampling"].trusted == 3
-    assert Task("paper", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"].trusted == 7
-    assert Task("paper", "w8a", "block", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
-    assert Task("relative", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
+    assert Trial("paper", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"].trusted == 7
+    assert Trial("paper", "w8a", "block", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
+    assert Trial("relative", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
 
 
 def test_the_polynomial_experiment_is_the_paper_s():
     experiment = EXPERIMENTS["polynomial"]
     assert "cvm" not in experiment.methods
     assert set(experiment.data) == {*GROUPS["web"], "shuttle", "reuters"}
-    tasks = list(tasks_of(Scale(("polynomial",), ("w1a",), ("swap",), 1.0, 1), {"w1a": {"C": 2.0, "gamma": 0.25}}))
-    assert tasks[0].gamma == 0.5  # 1 / mean squared distance, twice the Gaussian's 1 / (2 mean)
-    assert tasks[0].settings()["kernel"] == "poly" and tasks[0].settings()["degree"] == 2
+    trials = list(trials_of(Scale(("polynomial",), ("w1a",), ("swap",), 1.0, 1), {"w1a": {"C": 2.0, "gamma": 0.25}}))
+    assert trials[0].gamma == 0.5  # 1 / mean squared distance, twice the Gaussian's 1 / (2 mean)
+    assert trials[0].settings()["kernel"] == "poly" and trials[0].settings()["degree"] == 2
 
 
 def test_every_set_that_can_be_had_has_parameters():
@@ -90,12 +90,12 @@ def test_every_set_that_can_be_had_has_parameters():
 
 def test_the_first_repetition_of_everything_comes_before_the_second():
     stored = {name: {"C": 1.0, "gamma": 1.0} for name in EVERY_SET}
-    tasks = list(tasks_of(FULL, stored))
-    seeds = [t.seed for t in tasks]
+    trials = list(trials_of(FULL, stored))
+    seeds = [t.seed for t in trials]
     assert seeds == sorted(seeds) and max(seeds) == 2
-    assert {t.method for t in tasks if t.experiment == "paper"} == set(METHODS)
-    assert len(tasks) == len({t.key for t in tasks})
-    assert {t.data for t in tasks_of(QUICK, stored)} == set(QUICK.data)
+    assert {t.method for t in trials if t.experiment == "paper"} == set(METHODS)
+    assert len(trials) == len({t.key for t in trials})
+    assert {t.data for t in trials_of(QUICK, stored)} == set(QUICK.data)
 
 
 def test_names_of_groups_and_sets():
@@ -111,22 +111,22 @@ def test_names_of_groups_and_sets():
 
 def test_a_finished_run_is_not_due_again():
     known = [record("paper", "w1a", "swap")]
-    assert due([task(), task(seed=1), task("fw")], known) == [task(seed=1), task("fw")]
+    assert due([trial(), trial(seed=1), trial("fw")], known) == [trial(seed=1), trial("fw")]
 
 
 def test_a_cut_run_is_due_again_only_with_more_seconds():
     known = [record("paper", "w1a", "swap", cut=True, limit=60.0)]
-    assert due([task(), task(seed=1), task(budget=90.0)], known) == [task(budget=90.0)]
+    assert due([trial(), trial(seed=1), trial(budget=90.0)], known) == [trial(budget=90.0)]
 
 
 def test_other_parameters_are_another_run():
-    other = Task("paper", "w1a", "swap", 0, 2.0, 0.5, 60.0)
+    other = Trial("paper", "w1a", "swap", 0, 2.0, 0.5, 60.0)
     assert due([other], [record("paper", "w1a", "swap")]) == [other]
 
 
 def test_repetitions_of_what_was_cut_are_left_out():
-    waiting = iter([task(seed=1), task("fw", seed=1), task("mfw", seed=1)])
-    cut = {(*task().key[:3], *task().key[4:])}
+    waiting = iter([trial(seed=1), trial("fw", seed=1), trial("mfw", seed=1)])
+    cut = {(*trial().key[:3], *trial().key[4:])}
     assert [t.method for t in following(waiting, 2, cut)] == ["fw", "mfw"]
 
 
@@ -193,16 +193,16 @@ def small_study(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "runs.jsonl"
     scale = Scale(("paper", "relative", "convergence"), ("w1a",), ("swap2", "block"), 20.0, 1)
     heard = []
-    tasks = list(tasks_of(scale, {"w1a": {"C": 16.0, "gamma": 0.0245}}))
-    run_all(due(tasks, []), path, 2, lambda t, r: heard.append(t), pytest.fail)
-    return path, tasks, heard
+    trials = list(trials_of(scale, {"w1a": {"C": 16.0, "gamma": 0.0245}}))
+    run_all(due(trials, []), path, 2, lambda t, r: heard.append(t), pytest.fail)
+    return path, trials, heard
 
 
 @with_data
 def test_runs_are_lines_with_all_that_is_needed_to_repeat_them(small_study):
-    path, tasks, heard = small_study
+    path, trials, heard = small_study
     found = records.read(path)
-    assert len(found) == len(tasks) == len(heard) == 6
+    assert len(found) == len(trials) == len(heard) == 6
     for line in found:
         assert {"experiment", "data", "method", "seed", "parameters", "measures", "environment"} <= set(line)
         assert {"C", "gamma", "tol", "eps", "start_size", "cache_size", "max_time", "sampling"} <= set(
@@ -217,8 +217,8 @@ def test_runs_are_lines_with_all_that_is_needed_to_repeat_them(small_study):
 
 @with_data
 def test_nothing_is_due_afterwards(small_study):
-    path, tasks, _ = small_study
-    assert due(tasks, records.read(path)) == []
+    path, trials, _ = small_study
+    assert due(trials, records.read(path)) == []
 
 
 @with_data
@@ -232,8 +232,8 @@ def test_both_protocols_end_as_they_say(small_study):
 
 @with_data
 def test_a_run_that_fails_or_dies_does_not_stop_the_others(tmp_path):
-    bad = Task("paper", "no such set", "swap2", 0, 1.0, 1.0, 5.0)
-    good = Task("relative", "w1a", "block", 0, 16.0, 0.0245, 20.0)
+    bad = Trial("paper", "no such set", "swap2", 0, 1.0, 1.0, 5.0)
+    good = Trial("relative", "w1a", "block", 0, 16.0, 0.0245, 20.0)
     failures, heard = [], []
     run_all(
         [bad, good],
@@ -242,7 +242,7 @@ def test_a_run_that_fails_or_dies_does_not_stop_the_others(tmp_path):
         lambda t, r: heard.append(t),
         lambda t, message: failures.append(message),
     )
-    assert heard == [good] and "there is no data set 'no such set'" in failures[0]
+    assert heard == [good] and "unknown data set 'no such set'" in failures[0]
 
 
 # ---- tuning -------------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_tuning_takes_the_best_and_goes_on_where_it_stopped(tmp_path, monkeypatc
     assert len(fitted) == 13
     tune("w1a", path, 1.0, lambda r: None)
     assert len(fitted) == 13
-    assert as_toml({"w1a": Point(8.0, 0.5)}).endswith("[w1a]\nC = 8.0\ngamma = 0.5\n")
+    assert as_toml({"w1a": GridPoint(8.0, 0.5)}).endswith("[w1a]\nC = 8.0\ngamma = 0.5\n")
 
 
 @with_data
@@ -291,7 +291,7 @@ def test_cross_validation_drops_who_is_behind_after_one_fold(tmp_path, monkeypat
 
     monkeypatch.setattr("swapsvm.study.tuning.fit_fold", fit_fold)
     path = tmp_path / "tuning.jsonl"
-    assert tune("pendigits", path, 1.0, lambda r: None) == Point(32.0, 1 / 64)
+    assert tune("pendigits", path, 1.0, lambda r: None) == GridPoint(32.0, 1 / 64)
     assert len(records.read(path)) == 121 + 2 * 9
 
 
@@ -328,7 +328,7 @@ def test_sets_without_runs_are_unknown():
     assert (
         checks.always_faster(study_where({"swap": 3.0, "mfw": 2.0}, data=WEB[:2]), WEB, "swap", "mfw").status == REFUTED
     )
-    assert checks.sets_of(part, GROUPS["large"]) == [d for d in GROUPS["large"] if d != "kddcup99"]
+    assert sets_of(part, GROUPS["large"]) == [d for d in GROUPS["large"] if d != "kddcup99"]
 
 
 def test_a_cut_run_took_at_least_its_seconds():
@@ -594,8 +594,8 @@ def test_a_killed_study_goes_on_where_it_stopped(tmp_path):
         (["--only", "webb"], "--only webb: use some of web"),
         (["--methods", "smo"], "--methods smo: use some of cvm"),
         (["--experiments", "all"], "--experiments all: use some of paper"),
-        (["--jobs", "0"], "--jobs 0 must be a positive number"),
-        (["--budget", "-1"], "--budget -1 must be a positive number of seconds"),
+        (["--jobs", "0"], "--jobs 0: the number of runs at a time must be positive"),
+        (["--budget", "-1"], "--budget -1: the number of seconds must be positive"),
     ],
 )
 def test_requests_that_cannot_be_served(words, message, tmp_path, capsys):
@@ -617,7 +617,7 @@ def test_what_cannot_be_had_is_left_out_and_said(tmp_path, capsys, monkeypatch):
 
 
 def test_what_was_tuned_in_a_folder_is_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("swapsvm.study.reproduce.tune", lambda *arguments: Point(8.0, 0.5))
+    monkeypatch.setattr("swapsvm.study.reproduce.tune", lambda *arguments: GridPoint(8.0, 0.5))
     tune_all(["w1a"], tmp_path, 1.0)
     tune_all(["w2a"], tmp_path, 1.0)
     assert own_parameters(tmp_path) == {name: {"C": 8.0, "gamma": 0.5} for name in ("w1a", "w2a")}

@@ -247,7 +247,7 @@ def test_linear_coefficients_reproduce_the_decision(digits):
         model = SVC(kernel="linear", decision_function_shape="ovo").fit(X[some], y[some])
         linear = X_test @ model.coef_.T + model.intercept_
         np.testing.assert_allclose(np.squeeze(linear), model.decision_function(X_test), atol=1e-8)
-    with pytest.raises(AttributeError, match="only there for kernel='linear'"):
+    with pytest.raises(AttributeError, match="only available with kernel='linear'"):
         _ = SVC().fit(X, y).coef_
 
 

@@ -21,7 +21,7 @@ from swapsvm.files import load, save
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 or later")
 
-from swapsvm.estimators.tasks import ROUNDS  # noqa: E402 - after the version is known
+from swapsvm.fitting.callbacks import ROUNDS  # noqa: E402 - after the version is known
 
 X, Y = make_classification(600, 10, n_informative=6, flip_y=0.2, random_state=0)
 DIGITS, LABELS = (values[:400] for values in load_digits(return_X_y=True))
@@ -105,7 +105,7 @@ def test_models_are_made_only_for_those_who_ask(monkeypatch):
         def on_fit_task_end(self, estimator, context):
             return False
 
-    monkeypatch.setattr(SVC, "_set_pair", lambda *_: pytest.fail("nobody asked"))
+    monkeypatch.setattr(SVC, "_pair_attributes", lambda *_: pytest.fail("nobody asked"))
     SVC().set_callbacks(Cheap(), callback.ProgressBar()).fit(X, Y)
 
 

@@ -68,10 +68,10 @@ def vertex(size, i=0):
 
 def walk(state, solver, moves, eps=0.0):
     """The steps of ``state.run``, one at a time, until the gap is ``eps`` or rounding leaves no ascent."""
-    solver = make_solver(solver)
+    chooser = make_solver(solver).chooser()
     for _ in range(moves):
         before = state.weights.copy()
-        ran = state.run(solver, Limits(moves=1, eps=eps))
+        ran = state.run(chooser, Limits(moves=1, eps=eps))
         if not ran.moves:
             return
         (kind,) = ran.kinds

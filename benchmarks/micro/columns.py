@@ -34,7 +34,6 @@ from swapsvm.gram import Gram
 from swapsvm.kernels import KERNELS, make_kernel, resolve_gamma
 from swapsvm.problems import L2SVC
 from swapsvm.solvers import make_solver
-from swapsvm.solvers.fully_corrective import solve_face
 from swapsvm.state import KernelState, Limits
 from swapsvm.study.runs import cpu_name
 
@@ -171,7 +170,7 @@ class Bench:
     @staticmethod
     def start_of(state: KernelState) -> tuple[np.ndarray, np.ndarray]:
         variables = state.problem.start_variables(20, np.random.default_rng(0))
-        weights = solve_face(state.face(variables), tol=1e-6)
+        weights = state.face(variables).solve(make_solver("swap2"), tol=1e-6)
         return variables[weights > 0], weights[weights > 0]
 
 

@@ -6,26 +6,21 @@
     SVR ────────── L2SVR ────┤
     OneClassSVM ── OneClass ─┼─ Quadratic ── Gram ── Kernel
     SVDD ───────── Ball ─────┘      │
-                        ┌───────────┘
-    maximize ── Run ── State ── Solver          Concave (a user's own g) ── State
+      │                 ┌───────────┘
+    Session ─── Run ── State ── Solver          Concave (a user's own g) ── State
                  │
-             Stop, Trace ── Result
+             Stop, Trace ── Result ── Expansion, Pairwise
 """
 
-from .estimators import (
-    SVC,
-    SVCCV,
-    SVDD,
-    SVR,
-    Checkpoint,
-    FitProgress,
-    NotSeparableError,
-    OneClassSVM,
-    ScalingWarning,
-    reduce_support,
-)
+from .estimators import SVC, SVDD, SVR, OneClassSVM
+from .fitting.checkpoint import Checkpoint
+from .fitting.diagnosis import ScalingWarning
+from .fitting.progress import FitProgress
+from .fitting.separation import NotSeparableError
 from .gram import Gram
 from .plotting import plot_trace
+from .reduction import reduce_support
+from .selection import SVCCV
 from .solve import Result, maximize
 from .state import Sampling
 from .stopping import ConvergenceWarning

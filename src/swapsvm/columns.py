@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from .arrays import CsrMatrix, Matrix
 
-def without_empty_columns(*matrices: Any, beyond: int = 1) -> tuple[Any, ...]:
-    """The same matrices without the columns that all of them leave empty, if there are more columns than entries.
+SomeMatrix = TypeVar("SomeMatrix", bound=Matrix)
 
-    Nothing is done for a number of columns up to ``beyond``.
 
-    No kernel depends on columns that are zero everywhere, but the core spreads rows out: its memory follows the number
-    of columns, which thus follows the number of entries.
+def is_sparse(X: object) -> TypeGuard[CsrMatrix]:
+    """Whether this is a sparse matrix of SciPy."""
+    return bool(sp.issparse(X))
+
+
+def without_empty_columns(*matrices: SomeMatrix, beyond: int = 1) -> tuple[SomeMatrix, ...]:
+    """The same matrices without the columns that are empty in all of them, if there are more columns than entries.
+
+    Matrices of at most ``beyond`` columns are returned as they are.
+
+    No kernel depends on columns that are zero everywhere, but the core expands rows: its memory grows with the number
+    of columns, which this bounds by the number of entries.
     """
-    if not all(sp.issparse(X) for X in matrices) or matrices[0].shape[1] <= max(sum(X.nnz for X in matrices), beyond):
+    rows = [X.tocsr() for X in matrices if is_sparse(X)]
+    if len(rows) < len(matrices) or rows[0].shape[1] <= max(sum(X.nnz for X in rows), beyond):
         return matrices
-    rows = [X.tocsr() for X in matrices]
     used, places = np.unique(np.concatenate([X.indices for X in rows]), return_inverse=True)
     ends = np.cumsum([len(X.indices) for X in rows])[:-1]
     shape = max(len(used), 1)

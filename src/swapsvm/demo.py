@@ -1,9 +1,9 @@
-"""The demo: every solver on the digits that come with scikit-learn, as a table and a figure.
+"""The demo: every solver on scikit-learn's digits, as a table and a figure.
 
-The table is about the ten digits at the default tolerance. The figure needs one problem for one curve per solver:
-0-4 versus 5-9, run on to a far smaller gap, where the solvers part.
+The table compares models of the ten digits at the default tolerance. The figure has one curve per solver, so it shows a
+problem of two classes, 0-4 versus 5-9, solved to a far smaller gap, where the solvers differ.
 
-matplotlib and rich are the extra ``swapsvm[demo]``, so only functions import them.
+matplotlib and rich belong to the extra ``swapsvm[demo]``, so only functions import them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-# One thread: at this size, parallel regions cost more than they save.
-SETTINGS: dict[str, Any] = {"C": 16, "kernel": "rbf", "gamma": "mean_sq_dist", "n_jobs": 1}
-FITS = 2  # by each solver: ten digits, then the curve
+FITS = 2  # per solver: ten digits, then the curve
 
 CURVE_TOL = 1e-6
-CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap falls like 1/t, would need billions
+CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap decreases like 1/t, would need billions
 
 AXES = {"evaluations": "kernel values computed", "iteration": "iterations", "seconds": "seconds"}
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#000000", "#D55E00")  # Okabe-Ito: colour-blind-safe
-STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -56,11 +54,11 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
-Report = Callable[[str, int], None]  # of a solver, how many of its fits are done
+Report = Callable[[str, int], None]  # solver, number of its fits that are done
 
 
 class Digits(NamedTuple):
-    """Images as rows of numbers from 0 to 1, and the digits they show."""
+    """Images as rows of numbers from 0 to 1, and their digits."""
 
     train: np.ndarray
     test: np.ndarray
@@ -70,7 +68,7 @@ class Digits(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one solver did: a model of the ten digits, and the records of its run on 0-4 versus 5-9."""
+    """The results of one solver: a model of the ten digits, and the trace of its run on 0-4 versus 5-9."""
 
     solver: str
     model: SVC
@@ -86,7 +84,7 @@ def run(output: Path) -> None:
     Parameters
     ----------
     output : Path
-        File of the figure; its ending gives the format.
+        File of the figure; the extension selects the format.
 
     Raises
     ------
@@ -104,12 +102,12 @@ def run(output: Path) -> None:
     draw(outcomes, digits).savefig(output, dpi=150)
     sys.stdout.write(
         f"\nFigure: {output}\n"
-        "What it shows: most solvers need each kernel value about once; the iterations, and the seconds, differ.\n"
+        "What it shows: most solvers need each kernel value about once, but differ in iterations and seconds.\n"
     )
 
 
 def require_extra() -> None:
-    """Fail before the work, not after it."""
+    """Raise now, not after the fits."""
     try:
         for package in ("matplotlib", "rich"):
             import_module(package)
@@ -118,7 +116,7 @@ def require_extra() -> None:
 
 
 def check_output(output: Path) -> None:
-    """Fail before the work, not after it."""
+    """Raise now, not after the fits."""
     from matplotlib.figure import Figure
 
     formats = Figure().canvas.get_supported_filetypes()
@@ -132,7 +130,7 @@ def check_output(output: Path) -> None:
 
 
 def load() -> Digits:
-    """The digits, always split the same way."""
+    """The digits, split in a fixed way."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -142,7 +140,7 @@ def load() -> Digits:
 
 @contextmanager
 def progress() -> Iterator[Report]:
-    """Bars on stderr, one per solver; lines where nothing can be redrawn, as in a file."""
+    """Bars on stderr, one per solver; lines if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -166,11 +164,16 @@ def write_progress(solver: str, done: int) -> None:
     sys.stderr.write(f"{solver}: {done} of {FITS} fits\n")
 
 
+def demo_svc(solver: str) -> SVC:
+    """The estimator of all fits. One thread: at this size, more threads cost more than they save."""
+    return SVC(solver=solver, C=16, kernel="rbf", gamma="mean_sq_dist", n_jobs=1)
+
+
 def measure(solver: str, digits: Digits, report: Report) -> Outcome:
     """Both fits of one solver."""
     report(solver, 0)
     began = time.perf_counter()
-    model = SVC(solver=solver, **SETTINGS).fit(digits.train, digits.train_labels)
+    model = demo_svc(solver).fit(digits.train, digits.train_labels)
     seconds = time.perf_counter() - began
     report(solver, 1)
     curve, converged = trace_curve(solver, digits)
@@ -179,10 +182,10 @@ def measure(solver: str, digits: Digits, report: Report) -> Outcome:
 
 
 def trace_curve(solver: str, digits: Digits) -> tuple[np.ndarray, bool]:
-    """The records of a run on 0-4 versus 5-9, and whether it reached the gap."""
-    model = SVC(solver=solver, tol=CURVE_TOL, max_iter=CURVE_MAX_ITER, **SETTINGS)
+    """The trace of a run on 0-4 versus 5-9, and whether it reached the gap."""
+    model = demo_svc(solver).set_params(tol=CURVE_TOL, max_iter=CURVE_MAX_ITER)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the figure says who did not get there
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caption names those solvers
         model.fit(digits.train, digits.train_labels >= 5)
     return model.trace_, model.stop_reason_ == "gap"
 
@@ -198,7 +201,7 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
     table = Table(
         title=f"Ten digits, {len(digits.train)} images to train and {len(digits.test)} to test, relative gap <= "
         f"{outcomes[0].model.tol:g}",
-        caption=f"{describe_settings()}; kernel values with those of the certificate",
+        caption=f"{settings_text(outcomes)}; kernel values include those of the certificate",
         box=box.SIMPLE_HEAD,
         padding=0,
         show_edge=False,
@@ -212,7 +215,7 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
 
 
 def headings() -> list[str]:
-    """Of the columns after the first, broken to fit."""
+    """Headings of the columns after the first, broken to fit."""
     kinds = [kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in KINDS]
     return ["sec-\nonds", "itera-\ntions", *kinds, "kernel\nvalues", "SVs", "gap", "accu-\nracy"]
 
@@ -233,13 +236,14 @@ def cells(outcome: Outcome) -> list[str]:
     ]
 
 
-def describe_settings() -> str:
-    """The settings that all fits share."""
-    return f"{SETTINGS['kernel']} kernel, C = {SETTINGS['C']}, {SETTINGS['n_jobs']} thread"
+def settings_text(outcomes: list[Outcome]) -> str:
+    """The settings of all fits."""
+    model = outcomes[0].model
+    return f"{model.kernel} kernel, C = {model.C}, {model.n_jobs} thread"
 
 
 def show(table: Table) -> None:
-    """Print to stdout, at full width where no terminal limits it."""
+    """Print to stdout, at full width if stdout is not a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -252,7 +256,7 @@ def show(table: Table) -> None:
 
 
 def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
-    """The gap of each solver, against each measure of work."""
+    """The gap of each solver against each measure of work."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -271,7 +275,7 @@ def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
 
 
 def label_first(panel: Axes, tol: float) -> None:
-    """What is written once for all panels."""
+    """Labels that all panels share."""
     panel.set_ylabel("relative duality gap (smallest so far)")
     panel.text(0.01, 1.1 * tol, "default tol", transform=panel.get_yaxis_transform(), color="0.45", size=8)
 
@@ -293,21 +297,21 @@ def draw_panel(panel: Axes, field: str, outcomes: list[Outcome]) -> None:
 
 
 def full_name(solver: str) -> str:
-    """Name and class, the latter as words."""
+    """Name, and class name as words."""
     words = re.sub("(?<=.)(?=[A-Z])", " ", SOLVERS[solver].__name__)
     return f"{solver}: {words.replace('Frank Wolfe', 'Frank-Wolfe')}"
 
 
 def coincide(one: Outcome, other: Outcome) -> bool:
-    """Whether two solvers took the same steps, as fcfw and cvm do: one curve then hides the other."""
+    """Whether two solvers took the same steps, as fcfw and cvm do, so that one curve hides the other."""
     return np.array_equal(one.curve["gap"], other.curve["gap"])
 
 
 def caption(outcomes: list[Outcome], digits: Digits) -> str:
-    """What the figure alone would not tell."""
+    """What the figure itself does not show."""
     cut = ", ".join(outcome.solver for outcome in outcomes if not outcome.curve_converged)
     return (
-        f"{len(digits.train)} images, {describe_settings()}; without the certifying pass. "
+        f"{len(digits.train)} images, {settings_text(outcomes)}; without the certifying pass. "
         + (f"Cut off after {CURVE_MAX_ITER:,} iterations: {cut}." if cut else "")
         + "\nAn iteration of fcfw, cvm or block solves a subproblem on a face; fcfw and cvm take the same steps."
     )

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from . import _core
-from .columns import without_empty_columns
+from .arrays import ArrayLike, Matrix
+from .columns import is_sparse, without_empty_columns
 from .kernels import Function, Kernel, Precomputed
+
+Rows: TypeAlias = _core.Rows32 | _core.Rows64
+CoreGram: TypeAlias = _core.Gram32 | _core.Gram64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
 LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # a mapped file may begin its numbers anywhere
 MOST_BYTES = 1 << 62  # what the core can count
 
 
-def as_rows(X: Any) -> Any:
+def as_rows(X: Matrix) -> Rows:
     """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what is not laid out for it."""
-    if sp.issparse(X):
+    if is_sparse(X):
         X = X.tocsr()
         if X.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X has {X.shape[1]} columns: at most 2**31 - 1 are supported")
@@ -38,7 +42,7 @@ def as_rows(X: Any) -> Any:
     return (_core.Rows32 if dense.dtype == np.float32 else _core.Rows64)(dense)
 
 
-def _as_float(values: Any) -> np.ndarray:
+def _as_float(values: np.ndarray) -> np.ndarray:
     dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
     floats = np.require(values, dtype, LAID_OUT)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -82,12 +86,12 @@ class Gram:
     def __init__(
         self,
         kernel: Kernel,
-        X: Any,
+        X: Matrix,
         *,
-        groups: Sequence[Any] | None = None,
+        groups: Sequence[ArrayLike] | None = None,
         cache_size: float | None = None,
         n_threads: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         checked: bool = True,
     ) -> None:
         self.kernel = kernel
@@ -95,14 +99,14 @@ class Gram:
         self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
         self.single = np.dtype(X.dtype if dtype is None else dtype) == np.float32
         self.dtype = np.dtype(np.float32 if self.single else np.float64)
-        self._checked = checked
-        self._options: dict[str, Any] = {"groups": groups, "cache_size": cache_size, "n_threads": n_threads}
+        self._checked, self._cache_size, self._n_threads = checked, cache_size, n_threads
         if cache_size is not None and not 0 <= cache_size < float("inf"):
             raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
         budget = automatic_cache_bytes(X.shape[0], self.dtype.itemsize) if cache_size is None else cache_size * 2**20
         self.core = self._open(int(min(budget, MOST_BYTES)), n_threads or 0)
+        self.refinable = self.single and not isinstance(kernel, Precomputed)  # double would be more exact
 
-    def _open(self, budget: int, threads: int) -> Any:
+    def _open(self, budget: int, threads: int) -> CoreGram:
         cls = _core.Gram32 if self.single else _core.Gram64
         if isinstance(self.kernel, Precomputed):
             return cls.from_matrix(self._matrix(), self.groups, budget, threads)
@@ -127,13 +131,15 @@ class Gram:
 
     def in_double(self) -> Gram:
         """The same Gram with kernel values computed in double; its cache starts empty."""
-        return Gram(self.kernel, self.X, dtype=np.float64, **self._options)
+        return self._again(self._cache_size, self._n_threads, np.float64, checked=True)
 
     def share(self, count: int) -> Gram:
         """A Gram over the same rows for one of ``count`` threads, with its part of the budget."""
-        megabytes = self.cache_counts["budget"] / count / 2**20
-        options = {**self._options, "cache_size": megabytes, "n_threads": 1}
-        return Gram(self.kernel, self.X, dtype=self.dtype, checked=False, **options)
+        return self._again(self.core.cache_budget / count / 2**20, 1, self.dtype, checked=False)
+
+    def _again(self, megabytes: float | None, threads: int | None, dtype: DTypeLike, checked: bool) -> Gram:
+        kernel, X, groups = self.kernel, self.X, self.groups
+        return Gram(kernel, X, groups=groups, cache_size=megabytes, n_threads=threads, dtype=dtype, checked=checked)
 
     @property
     def size(self) -> int:
@@ -141,9 +147,10 @@ class Gram:
         return int(self.core.size)
 
     @property
-    def refinable(self) -> bool:
-        """Whether values computed in double would be more exact."""
-        return self.single and not isinstance(self.kernel, Precomputed)
+    def largest_face(self) -> float:
+        """Number of variables whose kernel values among each other fit into the cache; half of it is for lines."""
+        budget = self.core.cache_budget / (2 if self.core.memory_pays else 1)
+        return max(512.0, float(np.sqrt(budget / self.dtype.itemsize)))
 
     @property
     def memory_pays(self) -> bool:
@@ -157,7 +164,7 @@ class Gram:
         """k(x, x) of every row, in double."""
         return np.asarray(self.core.diagonal())
 
-    def block(self, rows: Any, columns: Any) -> np.ndarray:
+    def block(self, rows: ArrayLike, columns: ArrayLike) -> np.ndarray:
         """Kernel values of listed rows against listed rows, not cached."""
         return np.asarray(
             self.core.block(np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(columns, np.int32))
@@ -181,8 +188,8 @@ class Gram:
         }
 
 
-def _checked_matrix(K: Any, dtype: np.dtype) -> np.ndarray:
-    if sp.issparse(K) or getattr(K, "ndim", 0) != 2 or K.shape[0] != K.shape[1]:
+def _checked_matrix(K: Matrix, dtype: np.dtype) -> np.ndarray:
+    if is_sparse(K) or getattr(K, "ndim", 0) != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"a precomputed kernel is a dense square matrix of values; got shape {getattr(K, 'shape', None)}"
         )
@@ -197,7 +204,7 @@ def _checked_matrix(K: Any, dtype: np.dtype) -> np.ndarray:
     return values
 
 
-def _function_diagonal(kernel: Function, X: Any) -> np.ndarray:
+def _function_diagonal(kernel: Function, X: Matrix) -> np.ndarray:
     block = 32  # few calls, and few values beside the diagonal
     parts = [X[first : first + block] for first in range(0, X.shape[0], block)]
     return np.concatenate([np.diagonal(kernel.block(part, part, np.float64)) for part in parts])

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import TypeGuard
 
 
-def check_number(name: str, value: Any, allows: Callable[[Any], bool], allowed: str) -> None:
+def check_number(name: str, value: object, allows: Callable[[float], bool], allowed: str) -> None:
     """``ValueError`` unless the value is a real number that ``allows`` accepts; ``allowed`` says which those are."""
     if not (is_number(value) and allows(value)):
         raise ValueError(f"{name}={value!r} must be {allowed}")
 
 
-def check_integer(name: str, value: Any, allows: Callable[[Any], bool], allowed: str) -> None:
+def check_integer(name: str, value: object, allows: Callable[[float], bool], allowed: str) -> None:
     """The same for integers; floats such as 3.0 are accepted."""
     check_number(name, value, lambda number: float(number).is_integer() and allows(number), allowed)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether this is a real number (NaN and infinity included) that a float can hold."""
     try:
         return isinstance(value, Real) and isinstance(float(value), float)

@@ -1,28 +1,30 @@
-"""Pictures of fitted models. matplotlib is the extra ``swapsvm[demo]``, so only functions import it."""
+"""Plots of fitted models. matplotlib belongs to the extra ``swapsvm[demo]``, so only functions import it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .estimators import SVC
+
 AXES = {"seconds": "seconds", "iteration": "iterations", "evaluations": "kernel values computed"}
 
 
-def plot_trace(model: Any, x: str = "seconds", ax: Axes | None = None) -> Axes:
-    """Draw how the relative gap of a fitted model fell, one line for each pair of classes.
+def plot_trace(model: SVC, x: str = "seconds", ax: Axes | None = None) -> Axes:
+    """Draw the relative gap during a fit, one line for each pair of classes.
 
     Parameters
     ----------
     model : SVC
-        After ``fit``.
+        A fitted model.
     x : {"seconds", "iteration", "evaluations"}
         The measure of work.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------

@@ -83,7 +83,7 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class SwapRay:
     """d = e_i - e_j, steps up to a_j."""
 
     # differs from [SWAP14]: it writes lambda in [0, 1] for every search and clips afterwards; the bound is a_j <= 1.
@@ -106,7 +106,7 @@ class Swap:
         return Move(kind, i=self.i, add=step, j=self.j, sub=step, drop=clipped)
 
 
-Ray = Toward | Away | Swap
+Ray = Toward | Away | SwapRay
 
 
 @dataclass(frozen=True, slots=True)

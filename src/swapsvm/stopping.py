@@ -24,6 +24,7 @@ class Progress:
     support: int
     evaluations: int
     scale: float = 0.0  # what the gap is relative to
+    target: float = 0.0  # the gap at which the run ends
 
     @property
     def relative_gap(self) -> float:
@@ -48,9 +49,9 @@ class Stop(ABC):
         """How many moves may be made before the rule must be asked again."""
         return float("inf")
 
-    def target(self, progress: Progress) -> float:
-        """The gap at which it ends."""
-        return max(self.eps, self.tol * progress.scale)
+    def target(self, scale: float) -> float:
+        """The gap at which it ends, given what a relative gap is relative to."""
+        return max(self.eps, self.tol * scale)
 
     def __or__(self, other: Stop | Callable[[Progress], str | None]) -> AnyOf:
         return AnyOf((self, other if isinstance(other, Stop) else Rule(other)))
@@ -68,7 +69,7 @@ class Gap(Stop):
             check_number(name, value, lambda number: 0 <= number < float("inf"), "a finite number, 0 or more")
 
     def __call__(self, progress: Progress) -> str | None:
-        return "gap" if progress.gap <= self.target(progress) else None
+        return "gap" if progress.gap <= self.target(progress.scale) else None
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Trace:
         self._records: list[np.ndarray] = []
 
     def copy(self) -> Trace:
-        """One that goes its own way."""
+        """An independent copy."""
         copied = Trace(self.memory_pays)
         copied.kinds, copied._records = self.kinds.copy(), list(self._records)
         return copied
@@ -51,6 +51,16 @@ class Trace:
     def append(self, records: np.ndarray) -> None:
         """Add raw records."""
         self._records.append(records)
+
+    def add(self, records: np.ndarray, kinds: Counter[str], began: float, ended: float, evaluations: int) -> None:
+        """Add what a block of moves did between two times of the run's clock, after this many earlier evaluations."""
+        records = records.copy()
+        took = records["seconds"].max(initial=0.0)  # by the wall clock, which may be faster than the run's
+        records["seconds"] *= min(1.0, (ended - began) / took) if took > 0 else 1.0
+        records["seconds"] += began
+        records["evaluations"] += evaluations
+        self._records.append(records)
+        self.kinds.update(kinds)
 
     def raw(self) -> np.ndarray:
         """The records as the core writes them."""

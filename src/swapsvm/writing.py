@@ -1,8 +1,8 @@
-"""Files that are complete or absent.
+"""Atomic writes: a file is written completely or not at all.
 
-A regular file is replaced by renaming a draft that stands in the same folder. A draft is locked as long as its writer
-lives; the next write of the same file removes drafts without a lock, which killed processes left behind. What cannot be
-replaced (a device, a pipe, a file in a folder that is read-only) is written in place, once the content is complete.
+A regular file is replaced by renaming a draft in the same folder. The writer of a draft keeps it locked; the next write
+of the same file removes drafts without a lock, which killed processes left behind. What cannot be replaced (a device, a
+pipe, a file in a read-only folder) is written in place once the content is complete.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # a system without locks of this kind: abandoned drafts stay
-    fcntl = None  # type: ignore[assignment]
+except ImportError:  # a system without such locks: abandoned drafts stay
+    fcntl = None  # type: ignore[assignment]  # mypy knows no optional modules
 
 PathLike = str | os.PathLike[str]
 MOST_LINKS = 40  # symbolic links in a row, as in Linux
 
 
 def whole_file(path: PathLike) -> AbstractContextManager[BinaryIO]:
-    """A file to write, whose content reaches ``path`` at the end, all of it, and not at all after an error.
+    """A file to write: its content reaches ``path`` at the end, or not at all after an error.
 
-    Symbolic links are followed. A file that is replaced keeps its mode and, where the system permits, its owner.
+    Symbolic links are followed. A replaced file keeps its mode and, where the system permits, its owner.
     """
     check_writable_file(path)
     descriptor = _descriptor(path)
@@ -46,7 +46,7 @@ def whole_file(path: PathLike) -> AbstractContextManager[BinaryIO]:
 
 
 def check_writable_file(path: PathLike) -> None:
-    """An ``OSError`` that says why, if no file can be written there."""
+    """Raise an ``OSError`` with the reason if no file can be written there."""
     if os.path.isdir(path) or os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(f"{path}: is a folder: name a file in it")
     if _status(path) is not None:
@@ -62,7 +62,7 @@ def check_writable_file(path: PathLike) -> None:
 
 @contextmanager
 def draft_folder(goal: Path) -> Iterator[Path]:
-    """A folder beside ``goal`` to prepare it in, removed at the end or, after a kill, by the next call."""
+    """A folder in which to prepare ``goal``, removed at the end or, after a kill, by the next call."""
     if fcntl is None:
         with tempfile.TemporaryDirectory(dir=goal.parent, prefix=_prefix(goal)) as name:
             yield Path(name)
@@ -84,9 +84,9 @@ def _status(path: PathLike) -> os.stat_result | None:
 
 
 def _descriptor(path: PathLike) -> int | None:
-    """The number of an open file of this process that the path stands for, as /dev/stdout does.
+    """The descriptor that a path such as /dev/stdout stands for.
 
-    To open such a path again would begin at the start of a file that others are writing to.
+    Opening such a path again would start at the beginning of a file that others are writing to.
     """
     link = Path(os.path.abspath(path))
     own = Path(os.path.realpath("/dev/fd"))
@@ -100,7 +100,7 @@ def _descriptor(path: PathLike) -> int | None:
 
 
 def _allows_renaming(folder: Path, status: os.stat_result | None) -> bool:
-    """Whether a draft in the folder can replace the file; in a sticky one only its owner can."""
+    """Whether a draft in the folder can replace the file; in a sticky folder only its owner can."""
     if not _permits(folder, os.W_OK | os.X_OK):
         return False
     about = os.stat(folder)
@@ -115,7 +115,7 @@ def _permits(path: PathLike, mode: int) -> bool:
 
 @contextmanager
 def _in_place(opened: Callable[[], int]) -> Iterator[BinaryIO]:
-    """A draft without a name, copied into what is opened once it is complete."""
+    """An unnamed draft that is copied to the target once it is complete."""
     with tempfile.TemporaryFile() as draft:
         yield draft
         draft.seek(0)
@@ -125,7 +125,7 @@ def _in_place(opened: Callable[[], int]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replaced(goal: Path, status: os.stat_result | None) -> Iterator[BinaryIO]:
-    """A draft beside the goal that takes its name at the end; only within a folder is that one step."""
+    """A draft in the folder of the goal, where renaming it is atomic, that takes its name at the end."""
     _remove_abandoned(goal)
     draft, descriptor = _locked_draft(goal, partial(_new_file, mode=0o666 if status is None else 0o600))
     try:
@@ -135,21 +135,21 @@ def _replaced(goal: Path, status: os.stat_result | None) -> Iterator[BinaryIO]:
             if status is not None:
                 _keep_access(descriptor, status)
             os.fsync(descriptor)
-            if fcntl is not None:  # while it is locked: nobody takes it for abandoned
+            if fcntl is not None:  # while it is locked: no other process removes it
                 os.replace(draft, goal)
-        if fcntl is None:  # such a system does not rename open files
+        if fcntl is None:  # such systems do not rename open files
             os.replace(draft, goal)
     finally:
         draft.unlink(missing_ok=True)
 
 
 def _keep_access(descriptor: int, status: os.stat_result) -> None:
-    """Give a draft the owner, group and mode of the file that it replaces, as far as the system permits."""
+    """Give a draft the owner, group and mode of the file it replaces, as far as the system permits."""
     if fcntl is None:
         return
     mode = stat.S_IMODE(status.st_mode) & 0o777
     if not any(_owned(descriptor, owner, status.st_gid) for owner in (status.st_uid, -1)):
-        mode &= ~stat.S_IRWXG  # what the old group was permitted is not for another one
+        mode &= ~stat.S_IRWXG  # another group must not get the permissions of the old one
     with suppress(OSError):
         os.fchmod(descriptor, mode)
 
@@ -166,7 +166,7 @@ def _owned(descriptor: int, owner: int, group: int) -> bool:
 
 
 def _prefix(goal: Path) -> str:
-    """What names of drafts of a file begin with, however long its own name is."""
+    """Common prefix of the drafts of a file, of a length that does not depend on its name."""
     return f".swapsvm-{hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16]}-"
 
 
@@ -180,22 +180,22 @@ def _new_folder(path: Path) -> int:
 
 
 def _locked_draft(goal: Path, create: Callable[[Path], int]) -> tuple[Path, int]:
-    """The path and the descriptor of a new draft with a lock, which ends with the process at the latest."""
+    """Path and descriptor of a new locked draft; the lock ends with the process at the latest."""
     while True:
         path = goal.with_name(_prefix(goal) + secrets.token_hex(8))
         descriptor = create(path)
         if fcntl is None:
             return path, descriptor
-        with suppress(OSError):  # a file system without locks: then nobody removes drafts there
+        with suppress(OSError):  # a file system without locks: drafts are never removed there
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return path, descriptor
-        os.close(descriptor)  # another process took it for abandoned before it was locked
+        os.close(descriptor)  # another process removed it before it was locked
 
 
 def _remove_abandoned(goal: Path) -> None:
-    """Remove the drafts of a file that no living process has locked."""
+    """Remove the drafts of a file that no process has locked."""
     for path in goal.parent.glob(f"{_prefix(goal)}*") if fcntl is not None else ():
         with suppress(OSError):
             _remove_unlocked(path)

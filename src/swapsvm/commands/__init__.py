@@ -1,1 +1,1 @@
-"""The verbs of the command line about models: one module for each, with its arguments and the function that runs it."""
+"""The command line: one module per verb, with its arguments and the function that runs it."""

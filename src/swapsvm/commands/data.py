@@ -1,4 +1,4 @@
-"""The arguments that say where the rows are, and the rows."""
+"""The arguments that name a file of rows, and reading it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import sys
 
 from ..files.table import Request, Table
 from ..files.tables import FORMATS, read_table
-from .speech import say
+from .output import say
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """DATA and how to read it."""
-    parser.add_argument("data", metavar="DATA", help="a file of rows and labels, or - for stdin")
+    """Add DATA and the options for reading it."""
+    parser.add_argument("data", metavar="DATA", help="file of rows and labels, or - for stdin")
     parser.add_argument(
-        "--format", choices=list(FORMATS), help="of DATA; by default what its ending says, else svmlight"
+        "--format", choices=list(FORMATS), help="format of DATA (default: chosen by the extension, else svmlight)"
     )
     parser.add_argument(
-        "--label", metavar="COLUMN", help="CSV, Parquet: name or place (1, ... or -1 for the last) of the labels"
+        "--label", metavar="COLUMN", help="CSV, Parquet: label column, by name or number (1 is the first, -1 the last)"
     )
-    parser.add_argument("--labels", metavar="FILE", help="npy: the npy file of the labels (default: y.npy beside DATA)")
+    parser.add_argument("--labels", metavar="FILE", help="npy: file of the labels (default: y.npy in the same folder)")
 
 
 def read_data(arguments: argparse.Namespace, n_features: int | None = None) -> Table:
-    """The rows; labels may be missing if the number of features is known."""
+    """Read DATA; labels are optional if the number of features is given."""
     say(f"reading {arguments.data}")
     source = sys.stdin.buffer if arguments.data == "-" else arguments.data
     request = Request(arguments.label, arguments.labels, n_features)

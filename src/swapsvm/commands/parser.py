@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, NoReturn
+from typing import NamedTuple, NoReturn
 
-if TYPE_CHECKING:
-    Subcommands = argparse._SubParsersAction["Parser"]
-
-BAD_REQUEST = 2  # argparse's own code for what it cannot parse
-INTERRUPTED = 130  # the shell's code for Ctrl-C
+BAD_REQUEST = 2  # argparse's own exit code for arguments it cannot parse
+INTERRUPTED = 130  # the shell's exit code for Ctrl-C
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, with an error of one line."""
+    """argparse's parser with error messages of one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, without the usage text."""
+        """Print the message and where to find help, without the usage text."""
         self.exit(BAD_REQUEST, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
+    @property
+    def options(self) -> list[argparse.Action]:
+        """The arguments that begin with a dash."""
+        return [action for action in self._actions if action.option_strings]
 
-def add_verb(subcommands: Subcommands, name: str, text: str) -> Parser:
-    """A subcommand that says in its help what the list of subcommands says of it."""
-    return subcommands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    @property
+    def positionals(self) -> list[argparse.Action]:
+        """The arguments that do not begin with a dash."""
+        return [action for action in self._actions if not action.option_strings]
+
+
+class Verb(NamedTuple):
+    """A subcommand: its own parser, and what it does in one line."""
+
+    parser: Parser
+    text: str
+
+
+class Verbs(dict[str, Verb]):
+    """The subcommands of a parser by name."""
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__()
+        self._subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
+
+    def add(self, name: str, text: str, usage: str | None = None) -> Parser:
+        """Add a subcommand whose description is its line in the list of subcommands."""
+        description = f"{text[0].upper()}{text[1:]}."
+        parser = self._subparsers.add_parser(name, help=text, description=description, usage=usage)
+        self[name] = Verb(parser, text)
+        return parser

@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Matrix
 from ..container import require
-from ..estimators import reduce_support
-from ..files.reading import check_goal, read_model, write_model
+from ..estimators import SVC
+from ..files.model_files import check_target, read_model, write_model
 from ..files.table import Request, Table
 from ..files.tables import read_table
+from ..reduction import reduce_support
 from .data import add_data, read_data
-from .parser import add_verb
+from .info import facts_of, written_report
+from .output import add_json, answer, say, warnings_in_lines
+from .parser import Verbs
 from .predict import aligned
-from .speech import add_json, answer, say, warnings_in_lines
-from .train import facts_of
 
-if TYPE_CHECKING:
-    from ..estimators import SVC
-    from .parser import Subcommands
+Labelled = tuple[Matrix, np.ndarray]  # rows and labels
 
 
-def add_reduce(subcommands: Subcommands) -> None:
-    """The arguments."""
-    text = "keep few support vectors of a model, optimize their coefficients over its training rows, and save it"
-    parser = add_verb(subcommands, "reduce", text)
-    parser.add_argument("model", metavar="MODEL", help="a model of `swapsvm train`")
+def add_reduce(verbs: Verbs) -> None:
+    """Add the verb ``reduce``."""
+    text = "reduce a model to few support vectors, optimize their coefficients over the training rows, and save it"
+    parser = verbs.add("reduce", text)
+    parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train`")
     add_data(parser)
-    parser.add_argument("output", metavar="OUTPUT", help="where to; .libsvm: LIBSVM's text, .onnx: ONNX")
+    parser.add_argument("output", metavar="OUTPUT", help="output file: .libsvm for LIBSVM's text, .onnx for ONNX")
     goal = parser.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--max-vectors", type=int, metavar="N", help="support vectors to keep, at most")
-    loss = "as few as lose no more than this part of the accuracy on --validation (0.005 is half a percent)"
-    goal.add_argument("--max-accuracy-loss", type=float, metavar="PART", help=loss)
+    goal.add_argument("--max-vectors", type=int, metavar="N", help="largest number of support vectors to keep")
+    loss = "keep as few as possible while losing at most this much accuracy on --validation (0.005 is half a percent)"
+    goal.add_argument("--max-accuracy-loss", type=float, metavar="LOSS", help=loss)
     add = parser.add_argument
-    add("--validation", metavar="FILE", help="rows and labels to measure the accuracy on, in the format of DATA")
-    add("--max-time", type=float, metavar="SECONDS", help="stop then, and report the gap that was reached")
+    add("--validation", metavar="FILE", help="file of rows and labels that measure the accuracy, in the format of DATA")
+    add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
     add_json(parser)
     parser.set_defaults(run=run_reduce)
 
@@ -45,44 +44,36 @@ def add_reduce(subcommands: Subcommands) -> None:
 def run_reduce(arguments: argparse.Namespace) -> None:
     """Reduce, save and report."""
     model = read_model(arguments.model)
-    check_goal(arguments.output, str(model.kernel))
+    check_target(arguments.output, str(model.kernel))
     if arguments.max_time is not None:
         model.set_params(max_time=arguments.max_time)
-    model, request = request_of(arguments, model)
+    model, (X, y), validation = read_rows(arguments, model)
     say(f"reducing {len(model.support_)} support vectors")
     started = time.perf_counter()
+    limits = {"max_vectors": arguments.max_vectors, "max_accuracy_loss": arguments.max_accuracy_loss}
     with warnings_in_lines():
-        small = reduce_support(model, **request)
+        small = reduce_support(model, X, y, validation=validation, **limits)
     seconds = time.perf_counter() - started
     write_model(small, arguments.output)
     facts = {"model": arguments.output, **facts_of(small), "of": len(model.support_), "seconds": seconds}
-    answer(arguments, facts, report(facts))
+    answer(arguments, facts, written_report(f"{facts['support_vectors']} of {facts['of']} support vectors", facts))
 
 
-def request_of(arguments: argparse.Namespace, model: SVC) -> tuple[SVC, dict[str, Any]]:
-    """What is asked of ``reduce_support``; model and sparse rows have as many features as the widest of them."""
-    request: dict[str, Any] = {name: getattr(arguments, name) for name in ("max_vectors", "max_accuracy_loss")}
+def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[SVC, Labelled, Labelled | None]:
+    """Model, training rows and validation rows, all with the number of features of the widest."""
     X, y = with_labels(read_data(arguments, model.n_features_in_), arguments.data)
     model, X = aligned(model, X)
-    if arguments.validation:
-        table = read_table(arguments.validation, arguments.format, Request(arguments.label, None, model.n_features_in_))
-        rows, labels = with_labels(table, arguments.validation)
-        model, rows = aligned(model, rows)
-        model, X = aligned(model, X)
-        request["validation"] = (rows, labels)
-    return model, {"X": X, "y": y, **request}
+    if not arguments.validation:
+        return model, (X, y), None
+    request = Request(arguments.label, None, model.n_features_in_)
+    table = read_table(arguments.validation, arguments.format, request)
+    rows, labels = with_labels(table, arguments.validation)
+    model, rows = aligned(model, rows)
+    model, X = aligned(model, X)
+    return model, (X, y), (rows, labels)
 
 
-def with_labels(table: Table, name: str) -> tuple[Any, np.ndarray]:
-    """Rows and labels, which must be there."""
+def with_labels(table: Table, name: str) -> Labelled:
+    """Rows and labels of a table that must have labels."""
     require(table.y is not None, f"{name}: has no labels")
     return table.X, np.asarray(table.y)
-
-
-def report(facts: dict[str, Any]) -> str:
-    """Two lines for people."""
-    return (
-        f"{facts['support_vectors']} of {facts['of']} support vectors; "
-        f"relative gap {facts['relative_gap']:.2g} ({facts['stop_reason']}); {facts['seconds']:.2f} s\n"
-        f"model: {facts['model']}\n"
-    )

@@ -7,60 +7,58 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Matrix
 from ..container import require
 from ..estimators import SVC
-from ..files.reading import check_goal, write_model
+from ..files.model_files import check_target, write_model
 from ..kernels import GAMMA_RULES, KERNELS
 from ..solvers import SOLVERS
 from .data import add_data, read_data
-from .parser import add_verb
-from .speech import add_json, answer, say, warnings_in_lines
-
-if TYPE_CHECKING:
-    from .parser import Subcommands
+from .info import facts_of, written_report
+from .output import add_json, answer, say, warnings_in_lines
+from .parser import Verbs
 
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSVM's number
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
 EPILOG = (
-    "C weighs the squared hinge loss (C/2 times the sum of squares), so the best C differs from LIBSVM's;"
-    " TOL is the relative duality gap that the model is certified to have. -w LABEL WEIGHT may be written"
-    " -wLABEL WEIGHT, as in LIBSVM. A precomputed kernel is a square table in CSV, Parquet, npz or npy."
+    "C weights the squared hinge loss (C/2 times the sum of squares), so the best C differs from LIBSVM's."
+    " TOL is the relative duality gap that is certified for the model. -w LABEL WEIGHT can be written"
+    " -wLABEL WEIGHT, as in LIBSVM. A precomputed kernel is a square matrix in CSV, Parquet, npz or npy."
 )
 
 
-def add_train(subcommands: Subcommands) -> None:
-    """The arguments; short ones mean what they mean in LIBSVM."""
-    parser = add_verb(subcommands, "train", "train an SVC on a file of rows and labels, and save it")
+def add_train(verbs: Verbs) -> None:
+    """Add the verb ``train``; its short options are those of LIBSVM."""
+    parser = verbs.add("train", "train an SVC on a file of rows and labels, and save it")
     parser.epilog = EPILOG
     default = SVC()
     add_data(parser)
     parser.add_argument(
-        "model", nargs="?", metavar="MODEL", help="where to; .libsvm: LIBSVM's text, .onnx: ONNX; not needed with -v"
+        "model", nargs="?", metavar="MODEL", help="output file: .libsvm for LIBSVM's text, .onnx for ONNX; omit with -v"
     )
     add = parser.add_argument
     add("-c", "--cost", type=float, default=default.C, metavar="C", help="weight of the loss (default: %(default)s)")
     add("-t", "--kernel", type=kernel_named, default=default.kernel, metavar="KERNEL", help=kernel_help())
     add("-g", "--gamma", type=gamma_named, default=default.gamma, metavar="GAMMA", help=gamma_help())
-    add("-d", "--degree", type=int, default=default.degree, help="of the polynomial kernel (default: %(default)s)")
-    add("-r", "--coef0", type=float, default=default.coef0, help="of poly and sigmoid kernels (default: %(default)s)")
+    add("-d", "--degree", type=int, default=default.degree, help="degree of the poly kernel (default: %(default)s)")
+    add("-r", "--coef0", type=float, default=default.coef0, help="constant of poly and sigmoid (default: %(default)s)")
     add("-m", "--cache-size", type=float, metavar="MB", help="memory for kernel values (default: up to 1024)")
     add("-e", "--tol", type=float, default=default.tol, help="relative duality gap to reach (default: %(default)s)")
     add("-w", "--weight", action="append", default=[], metavar="LABEL=WEIGHT", help="weight of the rows of a label")
-    add("-v", "--folds", type=int, metavar="N", help="no model, but the accuracy of N-fold cross-validation")
-    add("--solver", choices=list(SOLVERS), default=default.solver, help="(default: %(default)s)")
-    add("--max-time", type=float, metavar="SECONDS", help="stop then, and report the gap that was reached")
-    add("--checkpoint", metavar="FILE", help="keep the training in this file, and go on from it if it is there")
+    add("-v", "--folds", type=int, metavar="N", help="print the accuracy of N-fold cross-validation; save no model")
+    add("--solver", choices=list(SOLVERS), default=default.solver, help="training algorithm (default: %(default)s)")
+    add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
+    add("--checkpoint", metavar="FILE", help="save progress to this file, and resume from it if it exists")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
     add_json(parser)
     parser.set_defaults(run=run_train)
 
 
 def kernel_help() -> str:
-    """The kernels and their numbers."""
+    """The kernels and their numbers in LIBSVM."""
     numbers = ", ".join(f"{number} {name}" for number, name in enumerate(LIBSVM_KERNELS))
     others = ", ".join(name for name in KERNELS if name not in LIBSVM_KERNELS)
     return f"{numbers}, or one of these names, or {others} (default: %(default)s)"
@@ -75,7 +73,7 @@ def kernel_named(text: str) -> str:
     """A kernel by its name or LIBSVM's number."""
     name = LIBSVM_KERNELS[int(text)] if text in map(str, range(len(LIBSVM_KERNELS))) else text
     if name not in KERNELS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of 0 to 4 and none of {', '.join(KERNELS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 0 to 4 nor one of {', '.join(KERNELS)}")
     return name
 
 
@@ -109,41 +107,39 @@ def with_weights(argv: Sequence[str]) -> list[str]:
 def run_train(arguments: argparse.Namespace) -> None:
     """Train, or cross-validate."""
     folds = arguments.folds
-    require(arguments.model or folds is not None, "name the file for the model, or cross-validate with -v N")
-    require(folds is None or arguments.checkpoint is None, "--checkpoint is for one training, not for -v")
-    require(folds is None or folds >= 2, f"-v {folds}: at least two folds are needed")
+    require(arguments.model or folds is not None, "MODEL is missing: name the output file, or cross-validate with -v N")
+    require(folds is None or arguments.checkpoint is None, "--checkpoint cannot be combined with -v")
+    require(folds is None or folds >= 2, f"-v {folds}: cross-validation needs at least 2 folds")
     if arguments.model:
-        check_goal(arguments.model, arguments.kernel)
+        check_target(arguments.model, arguments.kernel)
     X, y = read_data(arguments)
     labels = np.asarray(y)
     dense = isinstance(X, np.ndarray)
-    require(dense or arguments.kernel != "precomputed", "a precomputed kernel is dense: use CSV, Parquet, npz or npy")
-    model = SVC(**settings(arguments, np.unique(labels)))
+    require(
+        dense or arguments.kernel != "precomputed", "a precomputed kernel must be dense: use CSV, Parquet, npz or npy"
+    )
+    model = estimator_of(arguments, np.unique(labels))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")
     with warnings_in_lines():
         (train if folds is None else cross_validate)(arguments, model, X, labels)
 
 
-def settings(arguments: argparse.Namespace, labels: np.ndarray) -> dict[str, Any]:
-    """The parameters of the SVC."""
+def estimator_of(arguments: argparse.Namespace, labels: np.ndarray) -> SVC:
+    """The SVC with the parameters given on the command line."""
     names = ("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver", "max_time", "checkpoint")
+    parameters = {name: getattr(arguments, name) for name in names}
     weights = class_weights(arguments.weight, labels)
-    return {
-        **{name: getattr(arguments, name) for name in names},
-        "C": arguments.cost,
-        "n_jobs": arguments.jobs,
-        "class_weight": weights or None,
-    }
+    return SVC(C=arguments.cost, n_jobs=arguments.jobs, class_weight=weights or None, **parameters)
 
 
-def class_weights(requests: list[str], labels: np.ndarray) -> dict[Any, float]:
-    """The weights that were asked for, by label."""
+def class_weights(requests: list[str], labels: np.ndarray) -> dict[object, float]:
+    """The weights of ``-w`` by label."""
     known = {str(label): label for label in labels.tolist()}
     weights = {}
     for request in requests:
         text, _, weight = request.rpartition("=")
         name = str(int(text)) if text.lstrip("+-").isdecimal() else text
-        require(name in known, f"-w {request}: there is no label {text!r}, only {', '.join(list(known)[:8])}")
+        require(name in known, f"-w {request}: unknown label {text!r}; the labels are {', '.join(list(known)[:8])}")
         try:
             weights[known[name]] = float(weight)
         except ValueError:
@@ -151,46 +147,19 @@ def class_weights(requests: list[str], labels: np.ndarray) -> dict[Any, float]:
     return weights
 
 
-def train(arguments: argparse.Namespace, model: SVC, X: Any, y: Any) -> None:
+def train(arguments: argparse.Namespace, model: SVC, X: Matrix, y: np.ndarray) -> None:
     """Fit, save and report."""
     started = time.perf_counter()
     model.set_params(verbose=int(sys.stderr.isatty())).fit(X, y).set_params(verbose=0)
     seconds = time.perf_counter() - started
     write_model(model, arguments.model)
     facts = {"model": arguments.model, "rows": X.shape[0], **facts_of(model), "seconds": seconds}
-    answer(arguments, facts, report(facts))
+    head = f"{facts['support_vectors']} of {facts['rows']} rows are support vectors"
+    answer(arguments, facts, written_report(head, facts))
 
 
-def facts_of(model: SVC) -> dict[str, Any]:
-    """What there is to say about a model."""
-    kernel = model._fitted_kernel
-    return {
-        "features": model.n_features_in_,
-        "classes": model.classes_,
-        "kernel": kernel.name,
-        **{name: getattr(kernel, name) for name in kernel.parameter_names()},
-        "C": model.C,
-        "support_vectors": len(model.support_),
-        "support_vectors_by_class": model.n_support_,
-        "stop_reason": model.stop_reason_,
-        "relative_gap": model.relative_gap_,
-        "dual_gap": model.dual_gap_,
-        "iterations": int(model.n_iter_.sum()),
-        "kernel_evaluations": model.n_evaluations_,
-    }
-
-
-def report(facts: dict[str, Any]) -> str:
-    """Two lines for people."""
-    return (
-        f"{facts['support_vectors']} of {facts['rows']} rows are support vectors; "
-        f"relative gap {facts['relative_gap']:.2g} ({facts['stop_reason']}); {facts['seconds']:.2f} s\n"
-        f"model: {facts['model']}\n"
-    )
-
-
-def cross_validate(arguments: argparse.Namespace, model: SVC, X: Any, y: Any) -> None:
-    """Report the share of rows that models of the other folds get right."""
+def cross_validate(arguments: argparse.Namespace, model: SVC, X: Matrix, y: np.ndarray) -> None:
+    """Report the share of rows that the models of the other folds predict correctly."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     started = time.perf_counter()
@@ -203,4 +172,4 @@ def cross_validate(arguments: argparse.Namespace, model: SVC, X: Any, y: Any) ->
         "accuracy": right / len(y),
         "seconds": time.perf_counter() - started,
     }
-    answer(arguments, facts, f"cross-validation accuracy = {100 * facts['accuracy']:.4g}% ({right}/{len(y)})\n")
+    answer(arguments, facts, f"cross-validation accuracy = {100 * right / len(y):.4g}% ({right}/{len(y)})\n")

@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from ..estimators import SVCCV
-from ..estimators.scores import RULES
-from ..files.reading import check_goal, write_model
+from ..files.model_files import check_target, write_model
+from ..selection import SVCCV
+from ..selection.scores import RULES
 from .data import add_data, read_data
-from .parser import add_verb
-from .speech import add_json, answer, say, warnings_in_lines
-from .train import facts_of, kernel_help, kernel_named
-
-if TYPE_CHECKING:
-    from .parser import Subcommands
+from .info import facts_of
+from .output import Facts, add_json, answer, say, warnings_in_lines
+from .parser import Verbs
+from .train import kernel_help, kernel_named
 
 
-def add_tune(subcommands: Subcommands) -> None:
-    """The arguments."""
-    parser = add_verb(subcommands, "tune", "choose C and gamma by cross-validation, and save the model they give")
+def add_tune(verbs: Verbs) -> None:
+    """Add the verb ``tune``."""
+    parser = verbs.add("tune", "choose C and gamma by cross-validation, and save the model trained with them")
     default = SVCCV()
     add_data(parser)
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="where to, as for train; without it nothing is saved")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="output file, as for train; optional")
     add = parser.add_argument
-    add("-c", "--costs", type=grid, default=default.Cs, metavar="C,C,...", help="values of C, or how many")
-    add("-g", "--gammas", type=grid, default=default.gammas, metavar="G,G,...", help="values of gamma, or how many")
-    add(
-        "-v",
-        "--folds",
-        type=int,
-        default=default.cv,
-        metavar="N",
-        help="of the cross-validation (default: %(default)s)",
-    )
+    add("-c", "--costs", type=grid, default=default.Cs, metavar="C,C,...", help="values of C, or their number")
+    add("-g", "--gammas", type=grid, default=default.gammas, metavar="G,G,...", help="values of gamma, or their number")
+    add("-v", "--folds", type=int, default=default.cv, metavar="N", help="number of folds (default: %(default)s)")
     add("-t", "--kernel", type=kernel_named, default=default.kernel, metavar="KERNEL", help=kernel_help())
     add("-e", "--tol", type=float, default=default.tol, help="relative duality gap to reach (default: %(default)s)")
-    add("--rule", choices=RULES, default=default.rule, help="what is chosen (default: %(default)s)")
-    add("--max-time", type=float, metavar="SECONDS", help="limit of each fit")
+    add("--rule", choices=RULES, default=default.rule, help="selection rule (default: %(default)s)")
+    add("--max-time", type=float, metavar="SECONDS", help="time limit of each fit")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
     add_json(parser)
     parser.set_defaults(run=run_tune)
@@ -51,14 +42,16 @@ def grid(text: str) -> int | list[float]:
     try:
         values = [float(word) for word in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of values nor values with commas") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number of values nor a comma-separated list of values"
+        ) from None
     return int(text) if len(values) == 1 and text.isdecimal() else values
 
 
 def run_tune(arguments: argparse.Namespace) -> None:
-    """Search, report and, if asked to, save."""
+    """Search, report and, if MODEL is given, save."""
     if arguments.model:
-        check_goal(arguments.model, arguments.kernel)
+        check_target(arguments.model, arguments.kernel)
     X, y = read_data(arguments)
     names = ("gammas", "kernel", "tol", "rule", "max_time")
     settings = {name: getattr(arguments, name) for name in names}
@@ -73,11 +66,11 @@ def run_tune(arguments: argparse.Namespace) -> None:
     if arguments.model:
         write_model(search.best_estimator_, arguments.model)
         facts |= {"model": arguments.model, **facts_of(search.best_estimator_)}
-    answer(arguments, facts, report(facts))
+    answer(arguments, facts, report(facts, search.best_params_, search.best_score_))
 
 
-def facts_of_search(search: SVCCV, shape: tuple[int, int], seconds: float) -> dict[str, Any]:
-    """What there is to say about a search."""
+def facts_of_search(search: SVCCV, shape: tuple[int, ...], seconds: float) -> Facts:
+    """Best parameters, accuracy and size of a search."""
     return {
         "rows": shape[0],
         "features": shape[1],
@@ -89,9 +82,9 @@ def facts_of_search(search: SVCCV, shape: tuple[int, int], seconds: float) -> di
     }
 
 
-def report(facts: dict[str, Any]) -> str:
-    """Two lines for people, or three."""
-    best = ", ".join(f"{name} = {value:g}" for name, value in facts["best"].items())
-    head = f"best of {facts['points']} points in {facts['folds']} folds: {best}\n"
+def report(facts: Facts, best: Mapping[str, float | str], accuracy: float) -> str:
+    """Two lines for people, and a third with the file if the model was saved."""
+    chosen = ", ".join(f"{name} = {float(value):g}" for name, value in best.items())
+    head = f"best of {facts['points']} points in {facts['folds']} folds: {chosen}\n"
     saved = f"model: {facts['model']}\n" if "model" in facts else ""
-    return f"{head}cross-validation accuracy = {100 * facts['accuracy']:.4g}%; {facts['seconds']:.2f} s\n{saved}"
+    return f"{head}cross-validation accuracy = {100 * accuracy:.4g}%; {facts['seconds']:.2f} s\n{saved}"

@@ -1,4 +1,4 @@
-"""Downloading a data file: resumed when the connection breaks, checked, and only then put in its place."""
+"""Downloading a data file: resumed when the connection breaks, verified, and only then moved into place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def download(file: DataFile) -> Path:
 
 
 def fetch(file: DataFile, draft: Path) -> None:
-    """Transfer the file, in several attempts if need be."""
+    """Transfer the file, in several attempts if necessary."""
     if file.address is None:
         raise DatasetError(f"{file.name} is missing and has no public address; {way_out(file)}")
     problem: Exception | None = None
@@ -43,49 +43,49 @@ def fetch(file: DataFile, draft: Path) -> None:
             problem = error
             if isinstance(error, HTTPError):
                 error.close()
-                draft.unlink(missing_ok=True)  # it may be the resuming that is refused
+                draft.unlink(missing_ok=True)  # the server may have refused to resume
     raise DatasetError(f"cannot download {file.address} ({problem}); {way_out(file)}")
 
 
 def way_out(file: DataFile) -> str:
-    """What to do without a download."""
-    return f"get it by other means and put it as {download_name(file)} in $SWAPSVM_DATA or in {cache_folder()}"
+    """What to do if a download is impossible."""
+    return f"get it by other means and save it as {download_name(file)} in $SWAPSVM_DATA or in {cache_folder()}"
 
 
 def transfer(file: DataFile, draft: Path) -> None:
-    """One attempt: what is missing from the draft, or everything if the server cannot resume."""
+    """Make one attempt: transfer what the draft lacks, or everything if the server cannot resume."""
     begin = draft.stat().st_size if draft.exists() else 0
     headers = {"User-Agent": "swapsvm"} | ({"Range": f"bytes={begin}-"} if begin else {})
     with urlopen(Request(str(file.address), headers=headers), timeout=TIMEOUT) as answer:
         resumed = answer.headers.get("Content-Range", "").startswith(f"bytes {begin}-")
         if answer.status == 206 and not resumed:
             draft.unlink()
-            raise ConnectionError("the server sent another part of the file than it was asked for")
+            raise ConnectionError("the server sent a part of the file that was not requested")
         receive(answer, draft, begin if resumed else 0, file)
 
 
 def receive(answer: HTTPResponse, draft: Path, begin: int, file: DataFile) -> None:
-    """Write the answer to the draft, from ``begin`` on; more than the registry's size is refused."""
+    """Write the answer to the draft from ``begin`` on, up to the size in the registry."""
     length = answer.headers.get("Content-Length", "")
     total = begin + int(length) if length.isdecimal() else None
-    with draft.open("r+b" if begin else "wb") as out, Progress(file.name, total) as progress:
+    with draft.open("r+b" if begin else "wb") as out, DownloadLine(file.name, total) as line:
         out.seek(begin)
-        while piece := answer.read1(PIECE):  # read would lose what came before a stall
+        while piece := answer.read1(PIECE):  # read() would lose bytes received before a stall
             out.write(piece)
-            progress.show(out.tell())
+            line.show(out.tell())
             if out.tell() > file.bytes:
                 raise DatasetError(f"{file.address} sends more than the {file.bytes} bytes of {file.name}")
         if total is not None and out.tell() < total:
-            raise ConnectionError(f"it ended after {out.tell()} of {total} bytes")
+            raise ConnectionError(f"the connection ended after {out.tell()} of {total} bytes")
 
 
-class Progress:
-    """One line on stderr that counts up, if stderr is a terminal."""
+class DownloadLine:
+    """A line on stderr that counts bytes, if stderr is a terminal."""
 
     def __init__(self, name: str, total: int | None) -> None:
         self.name, self.total, self.shown = name, total, ""
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> DownloadLine:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,7 +93,7 @@ class Progress:
             sys.stderr.write("\n")
 
     def show(self, done: int) -> None:
-        """Say how far it is, whenever the text changes."""
+        """Redraw the line if its text has changed."""
         of = f" of {self.total / 1e6:.1f}" if self.total else ""
         text = f"\rdownloading {self.name}: {done / 1e6:.1f}{of} MB"
         if text != self.shown and sys.stderr.isatty():

@@ -1,8 +1,8 @@
-"""Data files on this machine: where they are, and whether they are what the registry says.
+"""Data files on this machine: finding them, and checking them against the registry.
 
-A file is looked for in ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, or the platform's own place),
-as plain text or compressed. It is checked on every reading: hashing costs a tenth of parsing. The uncompressed text of
-a compressed file is kept in the cache, because bzip2 takes several times as long as parsing.
+A file is searched in ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, or the platform's default), as
+plain text or compressed. It is verified on every reading: hashing costs a tenth of parsing. The uncompressed text of a
+compressed file is kept in the cache, because bzip2 takes several times as long as parsing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
 from .svmlight import DAMAGED, of_the_system, parse, pieces
 
-ENDINGS = ("", ".bz2", ".gz")  # plain text first: it is the fastest
+EXTENSIONS = ("", ".bz2", ".gz")  # plain text first: it is the fastest
 
 
 def data_folder() -> Path | None:
@@ -32,7 +32,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The folder of downloads and uncompressed texts: ``$SWAPSVM_CACHE``, or the platform's place for such."""
+    """The folder of downloads and uncompressed texts: ``$SWAPSVM_CACHE``, or the platform's default."""
     named = os.environ.get("SWAPSVM_CACHE")
     if named:
         return Path(named).expanduser()
@@ -46,19 +46,19 @@ def cache_folder() -> Path:
 def find(file: DataFile) -> Path | None:
     """The copy to read, if there is one."""
     folders = [folder for folder in (data_folder(), cache_folder()) if folder]
-    names = [f"{file.name}{ending}" for ending in ENDINGS] + ([file.original] if file.original else [])
+    names = [f"{file.name}{extension}" for extension in EXTENSIONS] + ([file.original] if file.original else [])
     candidates = (folder / name for name in names for folder in folders)
     return next((path for path in candidates if path.is_file()), None)
 
 
 def download_name(file: DataFile) -> str:
-    """The name of the published file, as ``find`` knows it."""
-    ending = Path(file.address or "").suffix
-    return file.original or file.name + (ending if ending in ENDINGS else "")
+    """The name of the published file, as ``find`` expects it."""
+    extension = Path(file.address or "").suffix
+    return file.original or file.name + (extension if extension in EXTENSIONS else "")
 
 
 def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """The rows and labels of a copy, checked."""
+    """The rows and labels of a copy, verified."""
     text = verified(path, file)
     if path.name != file.name and not is_archive(path, file):
         text = kept(text, cache_folder() / file.name)
@@ -67,7 +67,7 @@ def read_file(path: Path, file: DataFile, features: int) -> tuple[sparse.csr_mat
 
 
 def check(path: Path, file: DataFile) -> None:
-    """Nothing, unless the copy is not what the registry says."""
+    """Raise unless the copy matches the registry."""
     with errors_named(path, file):
         if not is_archive(path, file):
             for _ in verified(path, file):
@@ -76,7 +76,7 @@ def check(path: Path, file: DataFile) -> None:
 
 @contextmanager
 def errors_named(path: Path, file: DataFile) -> Iterator[None]:
-    """Every fault of the content as a ``DatasetError`` with the file and the checksum it should have."""
+    """Turn errors about the content into a ``DatasetError`` with the file and the expected checksum."""
     try:
         yield
     except DAMAGED as error:
@@ -87,7 +87,7 @@ def errors_named(path: Path, file: DataFile) -> Iterator[None]:
 
 
 def verified(path: Path, file: DataFile) -> Generator[bytes, None, None]:
-    """The text, unless it is too long or, at its end, not the one of the registry."""
+    """Yield the text; raise if it is too long or, at the end, if its checksum is wrong."""
     algorithm, _, wanted = (file.text or "sha256:").partition(":")
     digest, size = hashlib.new(algorithm), 0
     for piece in to_svmlight(pieces(path)) if path.name == file.original else pieces(path):
@@ -101,7 +101,7 @@ def verified(path: Path, file: DataFile) -> Generator[bytes, None, None]:
 
 
 def is_archive(path: Path, file: DataFile) -> bool:
-    """Whether the copy is the published archive, byte by byte."""
+    """Whether the copy is the published archive, byte for byte."""
     if file.archive is None:
         return False
     algorithm, _, wanted = file.archive.partition(":")
@@ -110,7 +110,7 @@ def is_archive(path: Path, file: DataFile) -> bool:
 
 
 def kept(text: Iterable[bytes], path: Path) -> Generator[bytes, None, None]:
-    """The text, which stands in ``path`` once it has come to its end; not in a folder that cannot be written to."""
+    """Yield the text and, unless the folder is read-only, save it to ``path`` once it is complete."""
     with ExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

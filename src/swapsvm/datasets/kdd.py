@@ -24,7 +24,7 @@ CLASS_OF = {name: number for number, names in CLASSES.items() for name in names.
 
 @cache
 def attributes() -> list[dict[str, int]]:
-    """For each attribute the columns of its values; those of a continuous one stand under ``""``."""
+    """For each attribute the columns of its values; a continuous attribute has one column, under ``""``."""
     columns: dict[str, dict[str, int]] = {}
     names = files(__package__).joinpath("kdd_columns.txt").read_text("utf-8").split()
     for number, name in enumerate(names, start=1):
@@ -50,7 +50,7 @@ def whole_lines(text: Iterable[bytes]) -> Iterator[bytes]:
     yield rest
 
 
-@lru_cache(maxsize=1 << 16)  # floods of packets make floods of equal lines
+@lru_cache(maxsize=1 << 16)  # attacks by floods of packets give many equal lines
 def encode(line: str) -> str:
     """One connection."""
     *fields, label = line.split(",")
@@ -58,7 +58,7 @@ def encode(line: str) -> str:
         entries = (entry(field, columns) for field, columns in zip(fields, attributes(), strict=True))
         return " ".join([str(CLASS_OF[label.rstrip(".")]), *filter(None, entries)]) + "\n"
     except (KeyError, ValueError) as error:
-        raise ValueError(f"{line[:80]!r} is no connection of KDD Cup 99 ({error})") from None
+        raise ValueError(f"{line[:80]!r} is not a connection of KDD Cup 99 ({error})") from None
 
 
 def entry(field: str, columns: dict[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""What there is, and what of it is on this machine, as a table of plain text."""
+"""The data sets of the registry, and which of them are on this machine, as aligned text."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from .registry import Entry, registry
 HEADER = ("name", "rows", "test rows", "features", "classes", "where")
 
 
-def table() -> str:
+def listing() -> str:
     """One line per data set."""
-    lines = [HEADER, *map(describe, registry().values())]
+    lines = [HEADER, *map(cells_of, registry().values())]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(align(line, widths) + "\n" for line in lines)
 
 
-def describe(entry: Entry) -> tuple[str, ...]:
+def cells_of(entry: Entry) -> tuple[str, ...]:
     """The cells of one data set."""
     sizes = (f"{size:,}" if size else "-" for size in (entry.rows, entry.test_rows, entry.features, entry.classes))
     return (entry.name, *sizes, where(entry))
 
 
 def where(entry: Entry) -> str:
-    """The folders of its files, or the files that are missing."""
+    """The folders of its files, or the names of missing files."""
     paths = {file.name: find(file) for file in entry.files}
     missing = [name for name, path in paths.items() if path is None]
     if missing:
@@ -31,7 +31,7 @@ def where(entry: Entry) -> str:
 
 
 def align(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Text to the left, numbers to the right."""
+    """Align text to the left and numbers to the right."""
     name, *sizes, place = cells
     numbers = (size.rjust(width) for size, width in zip(sizes, widths[1:-1], strict=True))
     return "  ".join([name.ljust(widths[0]), *numbers, place])

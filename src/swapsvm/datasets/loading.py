@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..arrays import Matrix
 from .download import download
 from .files import find, read_file
 from .recipes import RECIPES, Rows
@@ -28,13 +28,13 @@ class Dataset:
         Class labels as integers, or targets of a regression as floats.
     task : {"classification", "regression"}
     values : str
-        What the features are, and what was done with them.
+        What the features are, and how they were scaled.
     """
 
     name: str
-    X_train: Any
+    X_train: Matrix
     y_train: np.ndarray
-    X_test: Any
+    X_test: Matrix | None
     y_test: np.ndarray | None
     task: str
     values: str
@@ -43,9 +43,9 @@ class Dataset:
 def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     """Load a data set.
 
-    Its files are looked for in the folder ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, by default
-    the platform's own), as plain text or as ``.bz2`` or ``.gz``, and else downloaded to the latter. Every
-    reading is checked against the checksums of the registry.
+    Files are searched in the folder ``$SWAPSVM_DATA`` and in the cache directory (``$SWAPSVM_CACHE``, by default the
+    platform's own), as plain text, ``.bz2`` or ``.gz``, and otherwise downloaded to the cache. Each reading is verified
+    against the checksums of the registry.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     Raises
     ------
     ValueError
-        For an unknown name.
+        If the name is unknown.
     DatasetError
-        For a file that is missing and cannot be had, or that is damaged.
+        If a file is damaged, or missing and cannot be downloaded.
 
     Examples
     --------
@@ -78,7 +78,8 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     read = [read_part(entry, file, dtype) for file in entry.files]
     train, test = RECIPES[entry.recipe](read[0], read[1] if entry.test else None)
     check_sizes(entry, train, test)
-    return Dataset(name, *arrays(entry, train), *arrays(entry, test), task_of(entry), entry.values)
+    X_test, y_test = (features_of(entry, test), test.y) if test else (None, None)
+    return Dataset(name, features_of(entry, train), train.y, X_test, y_test, task_of(entry), entry.values)
 
 
 def obtain(file: DataFile) -> Path:
@@ -101,18 +102,16 @@ def integers(y: np.ndarray, file: DataFile) -> np.ndarray:
 
 
 def check_sizes(entry: Entry, train: Rows, test: Rows | None) -> None:
-    """Hold what was read against the registry: some files are known by their archive only."""
+    """Compare what was read with the registry: of some files only the archive has a checksum."""
     found = (train.y.size, test.y.size if test else 0, np.unique(train.y).size if entry.classes else 0)
     wanted = (entry.rows, entry.test_rows, entry.classes)
     if found != wanted:
         raise DatasetError(f"{entry.name} has (rows, test rows, classes) {found}, but should have {wanted}")
 
 
-def arrays(entry: Entry, part: Rows | None) -> tuple[Any, Any]:
-    """X as the registry wants it, and y."""
-    if part is None:
-        return None, None
-    return (part.X.toarray() if entry.dense else part.X), part.y
+def features_of(entry: Entry, part: Rows) -> Matrix:
+    """X, dense if the registry says so."""
+    return part.X.toarray() if entry.dense else part.X
 
 
 def task_of(entry: Entry) -> str:

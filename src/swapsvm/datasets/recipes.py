@@ -1,12 +1,14 @@
-"""How a data set is made from its files. A recipe takes and gives (training rows, test rows or None)."""
+"""Making a data set from its files. A recipe takes and returns training rows, and test rows or None."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from ..arrays import CsrMatrix
 
 KDD_TRAINING_ROWS = 395_216  # of 494021, as in [SWAP14]
 NORMAL, ATTACK = 1, 2
@@ -16,7 +18,7 @@ SIDE, FRAME = 16, 26  # pixels of a digit of usps, and of the frame of usps-ext
 class Rows(NamedTuple):
     """Rows with their labels."""
 
-    X: Any  # CSR; load() makes it dense if the registry says so
+    X: CsrMatrix  # load() makes it dense if the registry says so
     y: np.ndarray
 
     def take(self, chosen: np.ndarray) -> Rows:
@@ -28,7 +30,7 @@ Parts = tuple[Rows, Rows | None]
 
 
 def as_distributed(train: Rows, test: Rows | None) -> Parts:
-    """The files as they are."""
+    """The rows as published."""
     return train, test
 
 
@@ -43,7 +45,7 @@ def unit_positions(train: Rows, test: Rows | None) -> Parts:
 
 
 def divided(train: Rows, test: Rows | None, largest: float) -> Parts:
-    """All values divided by the largest one."""
+    """Divide all values by the largest."""
     for part in (train, test):
         if part:
             part.X.data /= largest
@@ -51,9 +53,9 @@ def divided(train: Rows, test: Rows | None, largest: float) -> Parts:
 
 
 def kdd_split(whole: Rows, _: Rows | None) -> Parts:
-    """A fixed random split, since the one of [SWAP14] is not published; then ``scale_kdd``.
+    """A fixed random split, because that of [SWAP14] is not published; then ``scale_kdd``.
 
-    The raw stream of PCG64 never changes between versions of NumPy, unlike the methods of its generators.
+    The raw stream of PCG64 is the same in all versions of NumPy, unlike the methods of its generators.
     """
     order = np.argsort(np.random.PCG64(0).random_raw(whole.y.size), kind="stable")
     train, test = np.sort(order[:KDD_TRAINING_ROWS]), np.sort(order[KDD_TRAINING_ROWS:])
@@ -66,7 +68,7 @@ def kdd_attacks(train: Rows, test: Rows | None) -> Parts:
 
 
 def two_classes(part: Rows) -> Rows:
-    """All classes but the normal one as one."""
+    """Merge all classes except the normal one."""
     return Rows(part.X, np.where(part.y == NORMAL, NORMAL, ATTACK))
 
 
@@ -90,7 +92,7 @@ def scale_kdd(train: Rows, test: Rows | None) -> Parts:
 
 
 def shifted_digits(train: Rows, test: Rows | None) -> Parts:
-    """The digits 0 and 1 of usps at every place in a larger frame, place by place."""
+    """The digits 0 and 1 of usps at every position in a larger frame, position by position."""
     return shift(train), test and shift(test)
 
 

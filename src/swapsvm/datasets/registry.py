@@ -1,9 +1,9 @@
-"""What is known about each data set: ``registry.toml`` as objects."""
+"""The registry of data sets: ``registry.toml`` as objects."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -11,7 +11,7 @@ LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 
 
 class DatasetError(OSError):
-    """A data file that is missing, cannot be had, or is not what the registry says."""
+    """A data file is missing, cannot be downloaded, or does not match the registry."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DataFile:
 
     @property
     def expected(self) -> str:
-        """The checksums that an error names."""
+        """The checksums, as error messages show them."""
         return " or ".join(filter(None, (self.text, self.archive and f"{self.archive} of the archive")))
 
 
@@ -61,17 +61,16 @@ class Entry:
 def registry() -> dict[str, Entry]:
     """All entries by name."""
     table = tomllib.loads(files(__package__).joinpath("registry.toml").read_text("utf-8"))
-    known = {name: data_file(name, fields) for name, fields in table["files"].items()}
+    known = {name: with_address(DataFile(name, **fields)) for name, fields in table["files"].items()}
     return {
         name: Entry(name, **{**fields, "train": known[fields["train"]], "test": known.get(fields.get("test"))})
         for name, fields in table["sets"].items()
     }
 
 
-def data_file(name: str, fields: dict[str, str]) -> DataFile:
-    """A file with its address written out."""
-    address = fields.pop("address", None)
-    return DataFile(name, address=address and address.replace("{libsvm}", LIBSVM), **fields)  # type: ignore[arg-type]
+def with_address(file: DataFile) -> DataFile:
+    """The file with its address written out."""
+    return replace(file, address=file.address and file.address.replace("{libsvm}", LIBSVM))
 
 
 def find_entry(name: str) -> Entry:
@@ -79,4 +78,4 @@ def find_entry(name: str) -> Entry:
     try:
         return registry()[name]
     except KeyError:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(registry())}") from None
+        raise ValueError(f"unknown data set {name!r}: use one of {', '.join(registry())}") from None

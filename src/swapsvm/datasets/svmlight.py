@@ -1,4 +1,4 @@
-"""Reading svmlight (LIBSVM) text: plain, bzip2 or gzip, told apart by their first bytes, piece by piece."""
+"""Reading svmlight (LIBSVM) text piece by piece: plain, bzip2 or gzip, recognized by the first bytes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from scipy import sparse
 
 from .._core import SvmlightReader
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 PIECE = 1 << 18  # bytes
-OPENERS: dict[bytes, Callable[[Any], Any]] = {
+OPENERS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
     b"BZh": bz2.BZ2File,
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
 }
-LARGEST_RATIO = 128  # of text to compressed bytes: data sets that are published reach 60
+LARGEST_RATIO = 128  # of text to compressed bytes: published data sets reach 60
 ALWAYS_ALLOWED = 1 << 22  # bytes of text, whatever the ratio
 DAMAGED = (ValueError, EOFError, OSError, zlib.error)  # what parsing and decompressing raise
 
@@ -36,9 +39,9 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
     Parameters
     ----------
     source : path, bytes or binary file
-        The text, plain or compressed by bzip2 or gzip. ``bytes`` are the content itself, not a path.
+        The text, plain or compressed by bzip2 or gzip. ``bytes`` are the content, not a path.
     n_features : int, optional
-        The number of columns; by default the largest index that occurs.
+        Number of columns; by default the largest index that occurs.
 
     Returns
     -------
@@ -48,8 +51,8 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
     Raises
     ------
     ValueError
-        For a malformed entry, with the file and the number of its line. Indices start at 1 and increase within a row;
-        labels and values are finite numbers; ``qid:`` is read over.
+        If an entry is malformed; the message has the file and the line. Indices start at 1 and increase within a row;
+        labels and values are finite numbers; ``qid:`` is ignored.
 
     Examples
     --------
@@ -70,7 +73,7 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
 
 
 def parse(text: Iterable[bytes], n_features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """Rows and labels of a text that comes in pieces; as many columns as occur if ``n_features`` is 0."""
+    """Rows and labels of a text in pieces; if ``n_features`` is 0, the largest index gives the columns."""
     reader = SvmlightReader(n_features)
     for piece in text:
         reader.feed(piece)
@@ -86,21 +89,21 @@ def pieces(source: Source) -> Iterator[bytes]:
 
 @contextmanager
 def opened(source: Source) -> Iterator[BinaryIO]:
-    """The source as a binary file, closed at the end only if it was opened here."""
+    """The source as a binary file; a file that the caller opened stays open."""
     if isinstance(source, bytes):
         yield io.BytesIO(source)
     elif isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
             yield file
     elif isinstance(source, io.TextIOBase):
-        raise ValueError("opened as text: open the file in binary mode")
+        raise ValueError("is open as text: open the file in binary mode")
     else:
         yield source
 
 
 @contextmanager
 def unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
-    """The file behind its decompressor, if its first bytes ask for one; a bomb is a ``ValueError``."""
+    """The file, decompressed if its first bytes say so; ``ValueError`` for a decompression bomb."""
     source = Counted(file)
     buffered = io.BufferedReader(source)
     head = buffered.peek(8)
@@ -109,9 +112,9 @@ def unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
 
 
 class Counted(io.RawIOBase):
-    """The rest of a binary file, with its length, as far as that is known. Closing this leaves the file open."""
+    """The rest of a binary file and, as far as known, its length. Closing this leaves the file open."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file, self.length = file, 0
         if file.seekable():
             here = file.tell()
@@ -122,8 +125,8 @@ class Counted(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        count: int = self._file.readinto(buffer)
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]  # not in typing's BinaryIO
         self._read += count or 0
         self.length = max(self.length, self._read)
         return count
@@ -132,30 +135,30 @@ class Counted(io.RawIOBase):
 class Bounded(io.RawIOBase):
     """Decompressed text whose length must not exceed a multiple of the compressed bytes."""
 
-    def __init__(self, text: Any, packed: Counted) -> None:
+    def __init__(self, text: io.BufferedIOBase, packed: Counted) -> None:
         self._text, self._packed, self._read = text, packed, 0
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        count: int = self._text.readinto(buffer)
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._text.readinto(buffer)
         self._read += count
         if self._read > max(LARGEST_RATIO * self._packed.length, ALWAYS_ALLOWED):
             raise ValueError(
-                f"expands to more than {LARGEST_RATIO} times its {self._packed.length} compressed bytes, as "
-                "decompression bombs do: if the content is right, decompress it first"
+                f"expands to more than {LARGEST_RATIO} times its {self._packed.length} compressed bytes, like a "
+                "decompression bomb: if the content is right, decompress it first"
             )
         return count
 
 
 def of_the_system(error: Exception) -> bool:
-    """Whether the error is about the machine (no such file, no permission), not about the content."""
+    """Whether the system raised the error (no such file, no permission), not the content."""
     return getattr(error, "errno", None) is not None
 
 
 def name_of(source: Source) -> str:
-    """What an error calls the source."""
+    """The name of the source in error messages."""
     if isinstance(source, bytes):
         return "<bytes>"
     return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "<file>"))

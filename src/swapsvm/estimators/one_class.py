@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
-from ..problems import Expansion, OneClass
-from .novelty import Detector
+from ..models import Expansion
+from ..problems import OneClass
+from .declaration import ModelAttribute, estimator, parameter
+from .detector import Detector
 
 
+@estimator
 class OneClassSVM(Detector):
     """One-class support vector machine with squared slack, trained on the simplex and certified.
 
@@ -19,31 +20,13 @@ class OneClassSVM(Detector):
 
         min over w, rho, xi:  |w|^2 - 2 rho + C sum_i s_i xi_i^2,   w'phi(x_i) >= rho - xi_i,
 
-    s being the sample weights. Its solution is w = sum_i a_i phi(x_i) with weights a_i = C s_i xi_i that sum to 1. The
-    score of a row is w'phi(x) = sum_i a_i k(x_i, x), and rows that score less than ``offset_`` are outliers. Every fit
-    reports a certificate: the duality gap, recomputed in double precision.
+    where s are the sample weights. Its solution is w = sum_i a_i phi(x_i) with weights a_i = C s_i xi_i that sum to 1.
+    The score of a row is w'phi(x) = sum_i a_i k(x_i, x), and rows that score less than ``offset_`` are outliers. Every
+    fit reports a certificate: the duality gap, recomputed in double precision.
 
     Parameters
     ----------
-    slack : float, default=0.01
-        Mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i is exactly
-        this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i))). A row has slack if and only if it
-        is a support vector. Small values follow the outermost rows, with few support vectors, and are fast; large ones
-        lead to a kernel density estimate. 0 allows none.
-    contamination : "auto" or float in (0, 0.5], default="auto"
-        Where the boundary is. ``"auto"``: at the mean score of the support vectors, weighted by a, which is |w|^2. Rows
-        that are not support vectors are inside, and of support vectors those are outside whose slack is above that mean
-        of slacks; these are fewer than 1 / sum_i a_i^2. A number: so that this part of the training rows is outside.
-    kernel, degree, gamma, coef0
-        As in ``SVC``.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
-        As in ``SVC``.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    eps, max_iter, max_time, start_size, sampling, cache_size
-        As in ``SVC``.
-    warm_start, checkpoint, n_jobs, random_state, on_interrupt, callbacks, verbose
-        As in ``SVC``.
+    {parameters}
 
     Attributes
     ----------
@@ -51,7 +34,7 @@ class OneClassSVM(Detector):
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_
         The rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1. Equal rows are merged as in
-        ``SVC``, and ``support_`` then lists the first of them only.
+        ``SVC``, and ``support_`` then lists only the first of them.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     intercept_, coef_
@@ -84,21 +67,36 @@ class OneClassSVM(Detector):
     (50, True)
     """
 
+    slack: float = parameter(
+        default=0.01,
+        kind="float",
+        text="""
+        Mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i is exactly
+        this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i))). A row has slack if and only if it
+        is a support vector. Small values follow the outermost rows, with few support vectors, and are fast; large ones
+        lead to a kernel density estimate. 0 allows none.
+        """,
+    )
+    contamination: float | str = parameter(
+        default="auto",
+        kind='"auto" or float in (0, 0.5]',
+        text="""
+        Where the boundary is. ``"auto"``: at the mean score of the support vectors, weighted by a, which is |w|^2. Rows
+        that are not support vectors are inside, and of support vectors those are outside whose slack is above that mean
+        of slacks; these are fewer than 1 / sum_i a_i^2. A number puts this part of the training rows outside.
+        """,
+    )
+
+    intercept_ = ModelAttribute[np.ndarray](lambda model: np.array([model.intercept]))
+
     _problem = OneClass
 
-    def _level(self, gram: Gram, model: Expansion) -> float:
-        return -model.intercept
-
-    def _set_offset(self, offset: float) -> None:
-        self.offset_, self.intercept_ = offset, np.array([-offset])
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self._sums(X)
+    def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Expansion, float]:
+        found = OneClass.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.gap)
+        return Expansion.of(gram.X, gram.kernel, found), -found.intercept
 
     @property
     def coef_(self) -> np.ndarray:
         """w, for a linear kernel."""
-        check_is_fitted(self)
-        if self.kernel != "linear":
-            raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
-        return self._center()[None, :]
+        self._check_linear("coef_")
+        return self.model_.linear_coefficients()[None, :]

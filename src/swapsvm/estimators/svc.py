@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..arrays import ArrayLike, Matrix, MatrixLike
+from ..fitting.inputs import (
+    ClassWeight,
+    class_weights,
+    fitted_kernel,
+    merged,
+    new_rows,
+    sample_weights,
+    training_data,
+    unless_ones,
+)
+from ..fitting.separation import check_separable
+from ..fitting.session import Session
+from ..fitting.subproblems import PairOfClasses, Solution
+from ..gram import Gram
 from ..kernels import Kernel
-from ..problems import L2SVC, Expansion
-from ..state import Sampling, State
-from .machine import KernelMachine
-from .prediction import certain_decisions, kernel_decisions, linear_coefficients, one_versus_rest
-from .separation import Inseparable, check_separable
-from .subproblems import Pair, Subproblem
+from ..models import Pair, Pairwise, one_versus_rest, sides
+from ..parameters import check_number
+from ..problems import Coefficients
+from .base import KernelMachine
+from .declaration import ModelAttribute, estimator, parameter
 
 
+@estimator
 class SVC(ClassifierMixin, KernelMachine):
     """Kernel support vector classifier with squared hinge loss, trained on the simplex and certified.
 
@@ -28,68 +43,11 @@ class SVC(ClassifierMixin, KernelMachine):
 
         min over w, b, xi:  1/2 |w|^2 + 1/2 b^2 + C/2 sum_i s_i xi_i^2,   y_i (w'phi(x_i) + b) >= 1 - xi_i,
 
-    s being the sample weights. Every fit reports a certificate: the duality gap, recomputed in double precision.
+    where s are the sample weights. Every fit reports a certificate: the duality gap, recomputed in double precision.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the loss. ``LinearSVC(loss="squared_hinge", C=C/2)`` solves the same problem for a linear kernel.
-        ``inf`` is the hard margin: no row may be on the wrong side of it, and classes that no hyperplane separates are
-        refused with a proof (``NotSeparableError``). Weights of rows then have no effect, unless they are 0.
-    kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable, default="rbf"
-        A callable gets two blocks of rows and returns the block of kernel values.
-    degree : int, default=3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto", "mean_sq_dist", "cvm"} or float, default="scale"
-        ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is 1 / n_features, ``"mean_sq_dist"`` is 1 / (2 * mean
-        squared distance of the rows) (1 / mean for "poly"), ``"cvm"`` is 2 / mean on a sample.
-    coef0 : float, default=0.0
-        Of the polynomial and the sigmoid kernel.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
-        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, Core
-        Vector Machine (constant kernel diagonal only), and blocks of swaps, which move many vertices at a time. All
-        solve the same problem to the same gap; blocks are the fastest by far.
-    tol : float, default=1e-2
-        Relative duality gap at which to stop. Test accuracy is converged well before (see benchmarks/tolerance.py).
-    eps : float, default=0.0
-        Absolute duality gap at which to stop as well; the paper's criterion is ``tol=0, eps=1e-6``.
-    max_iter : int, default=-1
-        Most iterations for each pair of classes; -1 for no limit.
-    max_time : float, default=None
-        Most seconds for the whole fit (certificates not counted). With several classes a pair is stopped at twice its
-        share of the seconds that are left.
-    start_size : int, default=20
-        Number of random rows in the initial subproblem.
-    sampling : int or Sampling, default=None
-        If given, each iteration looks for the ascent vertex among this many random rows (59 is usual) and its cost does
-        not depend on the number of rows; a full pass certifies the end. Not with ``solver="block"``.
-    cache_size : float, default=None
-        Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.
-    class_weight : dict or "balanced", default=None
-        Multiplies the sample weights of each class.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Shape of ``decision_function`` for more than two classes.
-    warm_start : bool, default=False
-        The next fit goes on from this one. With the same data, parameters of the problem and solver it continues
-        exactly, as if it had never ended: limits count anew, ``n_iter_`` and ``trace_`` go on. Else, with another C,
-        other weights or more rows, it starts from this solution; rows are known by their place, new ones enter with
-        weight 0. The kernel cache is kept for the same rows.
-    checkpoint : str, path or Checkpoint, default=None
-        A file in which the fit is kept, every 60 seconds and at its end. A fit that finds one goes on from there; one
-        of other data or parameters is refused. Certificates are never read, but computed.
-    n_jobs : int, default=None
-        Threads. By default OMP_NUM_THREADS, or all processors that the process may use.
-    random_state : int, RandomState or None, default=0
-        Chooses the rows of the start, and samples. None takes others each time.
-    on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise ``KeyboardInterrupt`` and leave the estimator unfitted, or end the fit with the model so
-        far, which is feasible and certified (``stop_reason_`` is ``"interrupted"``). A second Ctrl-C raises.
-    callbacks : callable or list of callables, default=None
-        Called about twenty times a second with a ``FitProgress``; one that returns False ends the fit with the model so
-        far (``stop_reason_`` is ``"callback"``). Pairs of classes that are fitted side by side call in turn.
-        scikit-learn's own callbacks are set by ``set_callbacks``.
-    verbose : int, default=0
-        1 shows a progress bar on stderr, or lines where there is no terminal or no rich (``swapsvm[demo]``).
+    {parameters}
 
     Attributes
     ----------
@@ -97,7 +55,9 @@ class SVC(ClassifierMixin, KernelMachine):
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn's SVC. ``n_iter_`` has one entry per pair of classes; ``fit_status_`` is 0 if all converged.
-        Where rows are merged (see Notes), ``support_`` lists the first of equal rows only.
+        Where rows are merged (see Notes), ``support_`` lists only the first of equal rows.
+    model_ : Pairwise
+        The decision functions of all pairs of classes, from which these attributes are read.
     dual_gap_, relative_gap_ : float
         The certificate: the largest gap of the pairs, absolute and relative to the dual value.
     stop_reason_ : str
@@ -116,10 +76,10 @@ class SVC(ClassifierMixin, KernelMachine):
 
     Notes
     -----
-    Of 1024 rows or more, equal rows of one class are merged into the first of them, which gets the weight of all, if
+    With 1024 rows or more, equal rows of one class are merged into the first of them, which gets the weight of all, if
     that saves about a tenth of the rows or more. This is exact: the decision function and its certificate are those of
-    the rows as given, among which a merged coefficient is shared out equally. Rows are not merged for
-    ``kernel="precomputed"``, for functions, and for other solvers than "block".
+    the rows as given, among which a merged coefficient is divided equally. Rows are not merged for
+    ``kernel="precomputed"``, for kernel functions, and for solvers other than "block".
 
     Examples
     --------
@@ -131,205 +91,139 @@ class SVC(ClassifierMixin, KernelMachine):
     (True, True, 'gap')
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[..., Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        solver: str = "block",
-        tol: float = 1e-2,
-        eps: float = 0.0,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        start_size: int = 20,
-        sampling: int | Sampling | None = None,
-        cache_size: float | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        decision_function_shape: str = "ovr",
-        warm_start: bool = False,
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        on_interrupt: str = "raise",
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            C=C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            solver=solver,
-            tol=tol,
-            eps=eps,
-            max_iter=max_iter,
-            max_time=max_time,
-            start_size=start_size,
-            sampling=sampling,
-            cache_size=cache_size,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            on_interrupt=on_interrupt,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
+    C: float = parameter(
+        default=1.0,
+        kind="float",
+        text="""
+        Weight of the loss. ``LinearSVC(loss="squared_hinge", C=C/2)`` solves the same problem for a linear kernel.
+        ``inf`` is the hard margin: no row is allowed on the wrong side of it, and classes that no hyperplane separates
+        are refused with a proof (``NotSeparableError``). Weights of rows then have no effect, unless they are 0.
+        """,
+    )
+    class_weight: ClassWeight = parameter(
+        default=None, kind='dict or "balanced"', text="Factors of the sample weights of each class."
+    )
+    decision_function_shape: str = parameter(
+        default="ovr", kind='{"ovr", "ovo"}', text="Shape of ``decision_function`` for more than two classes."
+    )
 
-    _hard_margin = True
+    dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef)
+    intercept_ = ModelAttribute[np.ndarray](lambda model: model.intercept)
+    n_support_ = ModelAttribute[np.ndarray](lambda model: model.counts)
 
     # ---- fit ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64. Its values are not
-            copied if they need not be converted: do not write into them during the fit.
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
+            conversion are not copied: do not write into them during the fit.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight w counts as w rows, exactly; rows of weight 0 are left out.
+            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
 
         Returns
         -------
         self
         """
-        return self._fit_or_forget(X, y, sample_weight)
+        return self._train(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._check_parameters()
-        X, y = self._checked_rows(X, y, reset=True)
+    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        X, y = training_data(self, X, y)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
-        weights, class_weight = self._row_weights(X, labels, classes, sample_weight)
-        kernel = self._make_kernel(X, weights)
-        weights = self._merged(X, labels, weights)
+        weights = sample_weights(sample_weight, X)
+        class_weight = class_weights(self.class_weight, labels, classes, weights)
+        weights = weights * class_weight[labels]
+        kernel = fitted_kernel(self, X, weights)
+        weights = merged(self, X, labels, weights)
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
-        present = [c for c, rows in enumerate(groups) if len(rows)]
-        if len(present) < 2:
-            raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
-        pairs = list(combinations(present, 2))
-        subproblems = self._subproblems(pairs, groups, classes, weights)
-        gram = self._open_gram(kernel, X, groups)
-        results = self._solve(gram, subproblems)
+        plan = self._plan(groups, classes, unless_ones(weights))
+        gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X))
+        results = self._solve(session, gram, plan, partial(self._pair_attributes, classes))
         if np.isinf(self.C):
-            for sub, result in zip(subproblems, results, strict=True):
-                check_separable(sub, sub.on(gram), result)
-        expansions = [sub.on(gram).model(r.weights, r.value) for sub, r in zip(subproblems, results, strict=True)]
-        self._set_model(X, kernel, groups, dict(zip(pairs, expansions, strict=True)))
+            for sub, result in zip(plan, results, strict=True):
+                check_separable(sub.name, sub.labels, sub.on(gram), result)
+        functions = {sub.pair: sub.function(gram, result) for sub, result in zip(plan, results, strict=True)}
+        self.model_: Pairwise = self._pairwise(X, kernel, groups, functions)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
-        self._present = present
-        self._set_certificate(subproblems, results)
-        return self
+        self._set_certificate(plan, results)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
+        super().check_parameters()
+        check_number("C", self.C, lambda C: C > 0, "a positive finite number, or inf")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
 
-    def _row_weights(
-        self, X: Any, labels: np.ndarray, classes: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            counts = np.bincount(labels, weights=weights, minlength=len(classes))
-            class_weight = np.divide(weights.sum(), len(classes) * counts, out=np.ones(len(classes)), where=counts > 0)
-        else:
-            class_weight = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
-        if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
-            raise ValueError(f"class_weight={self.class_weight!r} must give finite numbers, none negative")
-        return weights * class_weight[labels], class_weight
+    def _plan(self, groups: list[np.ndarray], classes: np.ndarray, weights: np.ndarray | None) -> list[PairOfClasses]:
+        present = [c for c, rows in enumerate(groups) if len(rows)]
+        if len(present) < 2:
+            raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
 
-    def _subproblems(
-        self, pairs: Sequence[Pair], groups: list[np.ndarray], classes: np.ndarray, weights: np.ndarray
-    ) -> list[Subproblem]:
-        row_weights = weights if (weights != 1).any() else None
+        def of(pair: Pair) -> PairOfClasses:
+            labels = tuple(classes[list(pair)].tolist())
+            rows = sum(len(groups[c]) for c in pair)
+            return PairOfClasses(labels, rows, self.C, weights, pair, *sides(pair, len(groups)))
 
-        def of(pair: Pair) -> Subproblem:
-            positive, negative = pair if len(groups) > 2 else pair[::-1]  # as scikit-learn: classes_[1] is positive
-            return Subproblem(
-                labels=tuple(classes[list(pair)].tolist()),
-                rows=sum(len(groups[c]) for c in pair),
-                on=lambda gram: L2SVC.of(gram, positive, negative, self.C, row_weights),
-                fitted=lambda model, problem, state: model._set_pair(
-                    [groups[c] for c in pair], classes[list(pair)], problem, state
-                ),
-                stop=Inseparable.of if np.isinf(self.C) else None,
-            )
+        return [of(pair) for pair in combinations(present, 2)]
 
-        return [of(pair) for pair in pairs]
+    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+        """Without a ridge, rounding of single precision would decide whether classes are separable."""
+        return np.dtype(np.float64) if np.isinf(self.C) else super()._value_type(kernel, X)
 
-    def _set_pair(self, groups: list[np.ndarray], classes: np.ndarray, problem: L2SVC, state: State) -> None:
-        """The model of one pair of classes, of which ``classes_[1]`` is positive."""
-        expansion = problem.model(state.weights, state.value)
-        sign = 1.0 if problem.rows[0] in groups[1] else -1.0
-        turned = Expansion(expansion.rows, sign * expansion.coef, sign * expansion.intercept)
-        self._set_model(problem.gram.X, problem.gram.kernel, groups, {(0, 1): turned})
-        self.classes_, self._present = classes, [0, 1]
+    def _pair_attributes(
+        self, classes: np.ndarray, sub: PairOfClasses, gram: Gram, at: Solution
+    ) -> Mapping[str, object]:
+        """Attributes of an estimator that is fitted to one pair of classes, of which ``classes_[1]`` is positive."""
+        function = sub.function(gram, at)
+        if sub.positive == sub.pair[0]:
+            function = Coefficients(function.rows, -function.coef, -function.intercept)
+        groups = [gram.groups[c] for c in sub.pair]
+        model = self._pairwise(gram.X, gram.kernel, groups, {(0, 1): function})
+        return {"model_": model, "classes_": classes[list(sub.pair)]}
 
-    def _set_model(self, X: Any, kernel: Kernel, groups: list[np.ndarray], expansions: dict[Pair, Expansion]) -> None:
-        """Support vectors by class and, within one, by row; coefficients in LIBSVM's layout."""
-        used = np.zeros(X.shape[0], dtype=bool)
-        for expansion in expansions.values():
-            used[expansion.rows] = True
-        by_class = [rows[used[rows]] for rows in groups]
-        self._set_vectors(X, kernel, np.concatenate(by_class))
+    def _pairwise(
+        self, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Mapping[Pair, Coefficients]
+    ) -> Pairwise:
+        model = Pairwise.of(X, kernel, groups, functions)
         if np.isinf(self.C):  # decisions in single precision could put a row on the wrong side of a small margin
-            self.support_vectors_ = self.support_vectors_.astype(np.float64)
-        self.n_support_ = np.array([len(rows) for rows in by_class], dtype=np.int32)
-        place = np.full(X.shape[0], -1)
-        place[self.support_] = np.arange(len(self.support_))
-        owner = np.repeat(np.arange(len(groups)), self.n_support_)
-        n_classes = len(groups)
-        pairs = list(combinations(range(n_classes), 2))
-        self.dual_coef_ = np.zeros((max(n_classes - 1, 1), len(self.support_)))
-        self.intercept_ = np.zeros(len(pairs))
-        for index, (a, b) in enumerate(pairs):
-            if (a, b) not in expansions:
-                continue
-            expansion = expansions[a, b]
-            at = place[expansion.rows]
-            self.dual_coef_[np.where(owner[at] == a, b - 1, a) if n_classes > 2 else 0, at] = expansion.coef
-            self.intercept_[index] = expansion.intercept
+            rows = model.vectors.rows.astype(np.float64)
+            model = replace(model, vectors=replace(model.vectors, rows=rows))
+        return model
 
     # ---- prediction -------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Two classes: shape (n_samples,), positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes,
         ties broken by summed decision values) or per pair of classes (``"ovo"``: positive for the first of the pair).
         """
-        decisions = kernel_decisions(self, self._checked_rows(X))
+        rows = new_rows(self, X)
+        decisions = self.model_.decisions(rows, self._threads())
         if len(self.classes_) == 2:
             return decisions[:, 0]
-        return (
-            decisions
-            if self.decision_function_shape == "ovo"
-            else one_versus_rest(decisions, len(self.classes_), self._present)
-        )
+        return decisions if self.decision_function_shape == "ovo" else self._scores(decisions)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row; with more than two classes by votes of the pairs, ties by summed decision values."""
-        decisions = certain_decisions(self, self._checked_rows(X))
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(one_versus_rest(decisions, len(self.classes_), self._present), axis=1)]
+        rows = new_rows(self, X)
+        decisions = self.model_.certain_decisions(rows, self._threads())
+        two = len(self.classes_) == 2
+        winners = (decisions[:, 0] > 0).astype(int) if two else np.argmax(self._scores(decisions), axis=1)
+        return np.asarray(self.classes_[winners])
+
+    def _scores(self, decisions: np.ndarray) -> np.ndarray:
+        return one_versus_rest(decisions, len(self.classes_), self.model_.present)
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the features, for a linear kernel: one row per pair of classes."""
-        check_is_fitted(self)
-        if self.kernel != "linear":
-            raise AttributeError(f"coef_ is only there for kernel='linear', not for kernel={self.kernel!r}")
-        return linear_coefficients(self)
+        self._check_linear("coef_")
+        return self.model_.linear_coefficients()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Matrix
 from ..columns import without_empty_columns
+from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
-from ..problems import Ball, Sphere
-from .novelty import Detector
+from ..models import Center, Vectors
+from ..problems import Ball
+from .declaration import ModelAttribute, estimator, parameter
+from .detector import Detector
 
 LEAST_SPREAD = 1e-10  # of the squared length of rows: five digits of their distances are left
 
 
+@estimator
 class SVDD(Detector):
     """Support vector data description: the smallest ball around the rows, in the feature space of a kernel.
 
@@ -23,43 +26,25 @@ class SVDD(Detector):
 
         min over c, r, xi:  r + C/4 sum_i s_i xi_i^2,   |phi(x_i) - c|^2 <= r + xi_i,
 
-    s being the sample weights. Its center is c = sum_i a_i phi(x_i) with weights a_i = C s_i xi_i / 2 that sum to 1.
+    where s are the sample weights. Its center is c = sum_i a_i phi(x_i), and the weights a_i = C s_i xi_i / 2 sum to 1.
     The score of a row is minus its squared distance from the center; rows farther away than ``radius_`` are outliers.
     Every fit reports a certificate: the duality gap, recomputed in double precision.
 
     Parameters
     ----------
-    slack : float, default=0.01
-        Half of the mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i
-        is exactly twice this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i)), as in
-        ``OneClassSVM``). A row has slack if and only if it is a support vector. 0 is the minimum enclosing ball; large
-        values lead to the ball around the mean.
-    contamination : "auto" or float in (0, 0.5], default="auto"
-        Where the boundary is. ``"auto"``: at the mean squared distance of the support vectors, weighted by a. Rows that
-        are not support vectors are inside, and of support vectors those are outside whose slack is above that mean of
-        slacks; these are fewer than 1 / sum_i a_i^2. A number: so that this part of the training rows is outside.
-    kernel, degree, gamma, coef0
-        As in ``SVC``. A precomputed matrix needs a constant diagonal, because k(x, x) of new rows is not in it.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}, default="block"
-        As in ``SVC``.
-    tol : float, default=1e-3
-        Duality gap at which to stop, relative to the squared radius.
-    eps, max_iter, max_time, start_size, sampling, cache_size
-        As in ``SVC``.
-    warm_start, checkpoint, n_jobs, random_state, on_interrupt, callbacks, verbose
-        As in ``SVC``.
+    {parameters}
 
     Attributes
     ----------
     n_features_in_, feature_names_in_
         As in scikit-learn.
     radius_ : float
-        Of the boundary: ``decision_function`` is its square minus the squared distance from the center.
+        Radius of the boundary: ``decision_function`` is its square minus the squared distance from the center.
     offset_ : float
         ``-radius_**2``: ``decision_function`` is ``score_samples`` minus this.
     support_, support_vectors_, n_support_, dual_coef_
         The center: the rows with a_i > 0, their number, and a, of shape (1, n_SV); it sums to 1. Equal rows are
-        merged as in ``SVC``, and ``support_`` then lists the first of them only.
+        merged as in ``SVC``, and ``support_`` then lists only the first of them.
     squared_norm_ : float
         |c|^2.
     center_ : array of shape (n_features,)
@@ -73,7 +58,11 @@ class SVDD(Detector):
 
     See Also
     --------
-    OneClassSVM : For a kernel with constant k(x, x), such as "rbf", the same model; scores are of another scale.
+    OneClassSVM : For a kernel with constant k(x, x), such as "rbf", the same model; its scores have another scale.
+
+    Notes
+    -----
+    A precomputed matrix needs a constant diagonal, because new rows do not contain k(x, x).
 
     Examples
     --------
@@ -87,6 +76,28 @@ class SVDD(Detector):
     array([ 1, -1])
     """
 
+    slack: float = parameter(
+        default=0.01,
+        kind="float",
+        text="""
+        Half of the mean slack of the training rows, in units of the mean of k(x, x): at the solution, the mean of xi_i
+        is exactly twice this, whatever the number of rows (C is 1 / (slack * sum_i s_i k(x_i, x_i)), as in
+        ``OneClassSVM``). A row has slack if and only if it is a support vector. 0 is the minimum enclosing ball; large
+        values lead to the ball around the mean.
+        """,
+    )
+    contamination: float | str = parameter(
+        default="auto",
+        kind='"auto" or float in (0, 0.5]',
+        text="""
+        Where the boundary is. ``"auto"``: at the mean squared distance of the support vectors, weighted by a. Rows that
+        are not support vectors are inside, and of support vectors those are outside whose slack is above that mean of
+        slacks; these are fewer than 1 / sum_i a_i^2. A number puts this part of the training rows outside.
+        """,
+    )
+
+    squared_norm_ = ModelAttribute[float](lambda model: model.squared_norm)
+
     _problem = Ball
 
     def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
@@ -95,32 +106,28 @@ class SVDD(Detector):
             check_resolved(gram.X[weights > 0], weights[weights > 0], length)
         return length
 
-    def _level(self, gram: Gram, model: Sphere) -> float:
-        self.squared_norm_ = model.squared_norm
-        if self.kernel == "precomputed":
-            self._constant_length = constant_diagonal(gram)
-        return -model.squared_radius
+    def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Center, float]:
+        found = Ball.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.gap)
+        length = constant_diagonal(gram) if self.kernel == "precomputed" else None
+        vectors = Vectors.of(gram.X, gram.kernel, found.rows)
+        center = Center(vectors, found.coef, squared_norm=found.squared_norm, length=length)
+        return center, -found.squared_radius
 
-    def _set_offset(self, offset: float) -> None:
-        self.offset_, self.radius_ = offset, float(np.sqrt(max(-offset, 0.0)))
-
-    def _scores(self, X: Any) -> np.ndarray:
-        """-|phi(x) - c|^2."""
-        known = self.kernel == "precomputed"
-        lengths = self._constant_length if known else Gram(self._fitted_kernel, X, cache_size=0).diagonal()
-        return 2 * self._sums(X) - lengths - self.squared_norm_
+    @property
+    def radius_(self) -> float:
+        """The radius of the boundary."""
+        check_is_fitted(self)
+        return float(np.sqrt(max(-self.offset_, 0.0)))
 
     @property
     def center_(self) -> np.ndarray:
         """The center, for a linear kernel."""
-        check_is_fitted(self)
-        if self.kernel != "linear":
-            raise AttributeError(f"center_ is only there for kernel='linear', not for kernel={self.kernel!r}")
-        return self._center()
+        self._check_linear("center_")
+        return self.model_.linear_coefficients()
 
 
-def check_resolved(X: Any, weights: np.ndarray, length: float) -> None:
-    """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would be one of rounding."""
+def check_resolved(X: Matrix, weights: np.ndarray, length: float) -> None:
+    """``ValueError`` if |x - z|^2 = x'x - 2 x'z + z'z has no digits left: the ball would consist of rounding."""
     (X,) = without_empty_columns(X)
     center = np.asarray(X.T @ (weights / weights.sum())).ravel()
     spread = max(length - float(center @ center), 0.0)

@@ -1,11 +1,11 @@
-"""Models in files: the package's own format, LIBSVM's model text, and ONNX; and tables of rows to train on.
+"""Models in files (swapsvm's own format, LIBSVM's text, ONNX), and tables of rows and labels.
 
-None of the readers executes anything that a file says, and none reserves memory that the file's size does not justify.
+No reader executes content of a file, or allocates memory out of proportion to the size of the file.
 
 ::
 
-    save, load ──────────────────── native ── parts ── coding      a header of plain values, and arrays
-    export_libsvm, import_libsvm ── libsvm ───────── checks      whatever is read is checked before it is used
+    save, load ──────────────────── native ── parts ── json_values   a header of JSON values, and arrays
+    export_libsvm, import_libsvm ── libsvm ───────── checks        a model is checked before it is used
     export_onnx ─────────────────── onnx_graph
     read_table ── tables ── csv_tables, array_tables, parquet_tables
 """

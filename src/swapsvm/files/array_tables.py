@@ -1,6 +1,6 @@
-"""Tables as arrays: npy, used where it lies; npz.
+"""Tables as arrays: npy, memory-mapped, and npz.
 
-Parsers of others raise what they like at malformed files; here all of it is a ``ValueError`` with the name of the file.
+Whatever a parser raises for a malformed file becomes a ``ValueError`` with the name of the file.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 
 from ..container import check_text, require
-from .table import Request, Table, tidied
+from ..datasets.svmlight import Source
+from .table import Request, Table, as_integers
 
-LARGEST_RATIO = 1032  # of contents to compressed bytes: deflate's own limit
+LARGEST_RATIO = 1032  # of content to compressed bytes: the limit of deflate
 
 
 class Layout(NamedTuple):
-    """Of an array in a file: shape, order and type, and where its numbers begin."""
+    """Shape, order and type of an array in a file, and where its data begin."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -32,8 +33,8 @@ class Layout(NamedTuple):
 
 
 @contextmanager
-def faults_named(path: Any, kind: str) -> Iterator[None]:
-    """Whatever a parser raises as a ``ValueError`` that names the file."""
+def parser_errors_named(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a parser raises into a ``ValueError`` that names the file."""
     try:
         yield
     except (ImportError, KeyboardInterrupt):
@@ -44,30 +45,31 @@ def faults_named(path: Any, kind: str) -> Iterator[None]:
         raise ValueError(f"{path}: is not a readable {kind} file: {error}") from None
 
 
-def path_of(source: Any, kind: str) -> Path:
-    """The path of a file of a kind that must not be a stream."""
-    require(isinstance(source, str | os.PathLike), f"{kind} cannot be read from a stream: name a file")
+def path_of(source: Source, kind: str) -> Path:
+    """The path of a source that must not be a stream."""
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(f"{kind} cannot be read from a stream: name a file")
     return Path(source)
 
 
 # ---- npy and npz -------------------------------------------------------------------------------------------------
 
 
-def read_npy(source: Any, request: Request) -> Table:
-    """X memory-mapped, so that only what is looked at is read; y from ``request.labels`` or y.npy beside it."""
+def read_npy(source: Source, request: Request) -> Table:
+    """Memory-map X; read y from ``request.labels`` or from y.npy in the same folder."""
     path = path_of(source, "npy")
     labels = Path(request.labels) if request.labels else path.with_name("y.npy")
     if not labels.exists() and request.n_features is None:
-        raise ValueError(f"{path}: there is no {labels} with the labels: name the file with --labels")
+        raise ValueError(f"{path}: the labels file {labels} does not exist: name it with --labels")
     X = checked_rows(path, _mapped(path))
     y = checked_labels(labels, np.array(_mapped(labels)), len(X)) if labels.exists() and labels != path else None
     return Table(X, y)
 
 
-def read_npz(source: Any, request: Request) -> Table:
-    """The arrays X and y of an archive."""
+def read_npz(source: Source, request: Request) -> Table:
+    """Read the arrays X and y of an archive."""
     path = path_of(source, "npz")
-    with faults_named(path, "npz"), zipfile.ZipFile(path) as archive:
+    with parser_errors_named(path, "npz"), zipfile.ZipFile(path) as archive:
         names = [info.filename.removesuffix(".npy") for info in archive.infolist()]
         require("X" in names, f"it has no array X, only {names[:8]}")
         require("y" in names or request.n_features is not None, f"it has no array y with the labels, only {names[:8]}")
@@ -77,12 +79,12 @@ def read_npz(source: Any, request: Request) -> Table:
 
 
 def _mapped(path: Path) -> np.ndarray:
-    with path.open("rb") as file, faults_named(path, "npy"):
+    with path.open("rb") as file, parser_errors_named(path, "npy"):
         layout = _layout(file, os.fstat(file.fileno()).st_size)
         if 0 in layout.shape:  # nothing to map
             return np.empty(layout.shape, layout.dtype)
-        order = "F" if layout.fortran else "C"
-        return np.memmap(file, layout.dtype, "r", layout.offset, layout.shape, order)  # type: ignore[call-overload]
+        order: Literal["F", "C"] = "F" if layout.fortran else "C"
+        return np.memmap(file, layout.dtype, "r", layout.offset, layout.shape, order)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -90,19 +92,19 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     packed = min(info.compress_size, os.stat(str(archive.filename)).st_size)
     require(info.file_size <= LARGEST_RATIO * packed, f"{name} has an impossible size")
     with archive.open(info) as file:
-        layout = _layout(file, info.file_size)  # type: ignore[arg-type]
+        layout = _layout(file, info.file_size)
         values = np.frombuffer(file.read(), layout.dtype)
     return values.reshape(layout.shape, order="F" if layout.fortran else "C")
 
 
-def _layout(file: BinaryIO, size: int) -> Layout:
-    """The layout of an npy file of that size, which must hold exactly the array."""
+def _layout(file: IO[bytes], size: int) -> Layout:
+    """The layout of an npy file of that size, which must hold the array and nothing else."""
     version = npy.read_magic(file)
     require(version in ((1, 0), (2, 0)), f"its npy version {version} is unknown")
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = read_header(file)
-    require(not dtype.hasobject, "it holds Python objects, which only execution would load: save numbers or text")
-    require(dtype.kind in "biufU" and dtype.itemsize, f"its type {dtype} is not one of numbers or text")
+    require(not dtype.hasobject, "it holds Python objects, which are never loaded: save numbers or text")
+    require(dtype.kind in "biufU" and dtype.itemsize, f"its type {dtype} is neither numbers nor text")
     require(all(size >= 0 for size in shape), f"its shape {shape} is impossible")
     layout = Layout(shape, fortran, dtype, file.tell())
     room = size - layout.offset
@@ -114,19 +116,22 @@ def _layout(file: BinaryIO, size: int) -> Layout:
 
 
 def checked_rows(path: Path, X: np.ndarray) -> np.ndarray:
-    """X, which must be a table of numbers."""
-    require(X.ndim == 2 and X.dtype.kind in "biuf", f"{path}: X is {X.ndim}-dimensional of {X.dtype}, not a table")
+    """X, which must be a matrix of numbers."""
+    require(
+        X.ndim == 2 and X.dtype.kind in "biuf",
+        f"{path}: X is {X.ndim}-dimensional of {X.dtype}, not a matrix of numbers",
+    )
     return X
 
 
 def checked_labels(path: Path, y: np.ndarray, n_rows: int) -> np.ndarray:
-    """y, which must be numbers or text, one for each row."""
-    require(y.shape == (n_rows,), f"{path}: the labels have shape {y.shape}, not ({n_rows},) as the rows")
+    """y, which must be numbers or text, one per row."""
+    require(y.shape == (n_rows,), f"{path}: the labels have shape {y.shape}, not ({n_rows},), one per row")
     if y.dtype.kind == "U":
         check_text(y)
     if y.dtype.kind == "f":
         require(np.isfinite(y).all(), f"{path}: the labels are not all finite")
-        return tidied(y)
+        return as_integers(y)
     text = y.dtype == object and all(isinstance(label, str) for label in y)
     require(text or y.dtype.kind in "biuU", f"{path}: labels of type {y.dtype} are neither numbers nor text")
     return y

@@ -16,8 +16,8 @@ from ..container import require
 
 def check_model(model: Any) -> None:
     """``ValueError`` unless the fitted attributes of an SVC describe one model."""
-    model._check_parameters()
-    kernel = model._fitted_kernel
+    model.check_parameters()
+    kernel = model.model_.vectors.kernel
     require(model.kernel == kernel.name, f"its parameter kernel={model.kernel!r} is not the kernel of its fit")
     if kernel.name != "precomputed":
         kernel.spec()  # the core's own check of types and ranges
@@ -32,7 +32,7 @@ def _check_classes(model: Any) -> None:
     require(model.classes_.ndim == 1 and n_classes >= 2, "it has fewer than two classes")
     require(len(np.unique(model.classes_)) == n_classes, "its classes are not distinct")
     require(_is_finite(model.classes_), "its classes are not finite")
-    present = model._present
+    present = list(model.model_.present)
     require(all(map(_is_size, present)) and present == sorted(set(present)), "its present classes are not in order")
     require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
     require(model.class_weight_.shape == (n_classes,), f"class_weight_ does not have {n_classes} entries")

@@ -1,4 +1,4 @@
-"""Tables as text: cells between commas, tabs or semicolons, with or without a line of names."""
+"""Tables as text: cells separated by commas, tabs or semicolons, with or without a header line."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def read_csv(source: Source, request: Request) -> Table:
-    """Read a table of numbers, one column of it labels of any kind.
+    """Read a table of numbers in which one column is labels of any kind.
 
-    The first line is one of names if a cell of it, the label's apart, is not a number. Of comma, tab and semicolon, the
-    first that occurs in that line separates.
+    The first line is a header if any of its cells, except the label's, is not a number. The delimiter is the first of
+    comma, tab and semicolon that occurs in it.
     """
     try:
         with text_of(source) as text:
@@ -63,18 +63,18 @@ def _read(text: io.TextIOWrapper, request: Request) -> Table:
             if at is not None:
                 cell = row.pop(at).strip()
                 require(cell, "the label is empty")
-                labels.append(seen.setdefault(cell, cell))  # one object for equal labels
+                labels.append(seen.setdefault(cell, cell))  # equal labels share one object
             values.extend(_numbers(row))
         except ValueError as error:
             raise ValueError(f"line {reader.line_num}: {error}") from None
     n_features = width - (at is not None)
-    require(n_features, "has no features: the only column is that of the labels")
+    require(n_features, "has no features: its only column is the labels")
     X = np.array(values).reshape(-1, n_features)
     return Table(X, None if at is None else labels_of(labels, seen))
 
 
 def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
-    """Whether the first line is one of names, and the place of the labels."""
+    """Whether the first line is a header, and the index of the label column."""
     require(any(first), "has no rows")
     by_place = request.label is None or PLACE.fullmatch(request.label)
     at = request.column(first, named=False) if by_place else 0
@@ -97,16 +97,16 @@ def _numbers(cells: list[str]) -> list[float]:
     except ValueError:
         bad = next(cell for cell in cells if not _is_number(cell))
         raise ValueError(f"{bad[:40]!r} is not a number") from None
-    if not math.isfinite(sum(numbers)):  # a sum of finite numbers may overflow
+    if not math.isfinite(sum(numbers)):  # a sum of finite numbers can overflow
         bad = next((cell for cell, number in zip(cells, numbers, strict=True) if not math.isfinite(number)), "")
         require(not bad, f"{bad[:40]!r} is not a finite number")
     return numbers
 
 
-def labels_of(texts: list[str], different: Iterable[str]) -> np.ndarray:
-    """Integers if all are, else numbers if all are, else text (objects: the longest does not cost for all)."""
-    if all(map(INTEGER.fullmatch, different)):
+def labels_of(texts: list[str], distinct: Iterable[str]) -> np.ndarray:
+    """Integers or else numbers if all labels are, else text (objects: no padding to the longest)."""
+    if all(map(INTEGER.fullmatch, distinct)):
         return np.array([int(text) for text in texts], dtype=np.int64)
-    if all(_is_number(text) and math.isfinite(float(text)) for text in different):
+    if all(_is_number(text) and math.isfinite(float(text)) for text in distinct):
         return np.array([float(text) for text in texts])
     return np.array(texts, dtype=object)

@@ -1,31 +1,29 @@
-"""Labels as lines of text, one label a line whatever it contains, and back.
+"""Labels as lines of text, one label per line whatever it contains, and back.
 
-A label is written as it is, unless that would not be one line: text with line breaks, text that begins with a double
-quote and text that is not Unicode is written as a string of JSON. So a line that begins with a double quote is JSON,
-and every other one is the label itself.
+Text with line breaks, text that begins with a double quote and text that is not valid Unicode is written as a JSON
+string; every other label is written as it is. So a line that begins with a double quote is JSON.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 QUOTE = '"'
 
 
-def to_line(label: Any) -> str:
-    """The label as one line, without its end."""
+def to_line(label: object) -> str:
+    """The label as one line, without a line break."""
     text = str(label)
     return json.dumps(text) if text.startswith(QUOTE) or not _is_plain_line(text) else text
 
 
 def from_line(line: str) -> str:
-    """The text of the label that ``to_line`` was given."""
+    """The text of a label that ``to_line`` wrote."""
     return str(json.loads(line)) if line.startswith(QUOTE) else line
 
 
 def _is_plain_line(text: str) -> bool:
-    """Whether no reader of lines would divide it, and it can be encoded."""
+    """Whether the text can be encoded and has no line break of any kind."""
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate

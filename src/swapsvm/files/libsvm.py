@@ -28,6 +28,7 @@ from .._core import SvmlightReader
 from ..container import require
 from ..estimators import SVC
 from ..kernels import Kernel, make_kernel
+from ..models import Pairwise, Vectors
 from ..writing import PathLike, whole_file
 from .checks import check_model
 from .parts import check_savable
@@ -115,7 +116,7 @@ def export_libsvm(model: SVC, path: PathLike) -> None:
     require(model.kernel in KERNEL_NAMES, f"LIBSVM has no kernel {model.kernel!r}, only {list(KERNEL_NAMES)}")
     decisions = _of_model(model)
     with whole_file(path) as file:
-        for line in _lines(model._fitted_kernel, decisions):
+        for line in _lines(model.model_.vectors.kernel, decisions):
             file.write(line.encode("ascii") + b"\n")
 
 
@@ -130,7 +131,7 @@ def _of_model(model: SVC) -> Decisions:
     vectors = [matrix[begin:end] for begin, end in pairwise(bounds)]
     if n_classes == 2:
         return from_layout(labels[::-1], vectors[::-1], tables[::-1], model.intercept_)
-    return from_layout(labels, vectors, tables, model.intercept_).chosen(model._present)
+    return from_layout(labels, vectors, tables, model.intercept_).chosen(model.model_.present)
 
 
 def _integers(classes: np.ndarray) -> list[int]:
@@ -226,10 +227,7 @@ def _read(lines: Lines) -> SVC:
     decisions = from_layout(labels, vectors, np.split(coefs.T, cuts, axis=1), bias)
     kernel = _read_kernel(header)
     model = SVC(kernel=kernel.name, **asdict(kernel))
-    model._fitted_kernel = kernel
-    if "gamma" in kernel.parameter_names():
-        model.gamma_ = model.gamma
-    _set_attributes(model, decisions.chosen(np.argsort(labels).tolist()), matrix.shape[1])
+    _set_attributes(model, kernel, decisions.chosen(np.argsort(labels).tolist()), matrix.shape[1])
     check_model(model)
     return model
 
@@ -315,7 +313,7 @@ def _number(key: str, text: bytes) -> float:
     return value
 
 
-def _set_attributes(model: SVC, decisions: Decisions, n_features: int) -> None:
+def _set_attributes(model: SVC, kernel: Kernel, decisions: Decisions, n_features: int) -> None:
     """The fitted attributes of an SVC with these decision functions."""
     n_classes = len(decisions.labels)
     tables, bias = (decisions.chosen([1, 0]) if n_classes == 2 else decisions).layout()
@@ -323,13 +321,14 @@ def _set_attributes(model: SVC, decisions: Decisions, n_features: int) -> None:
     total, n_pairs = sum(counts), len(bias)
     model.classes_ = np.array(decisions.labels, dtype=np.int64)
     model.class_weight_ = np.ones(n_classes)
-    model.n_support_ = np.array(counts, dtype=np.int32)
-    model.support_ = np.arange(total, dtype=np.int32)
-    model.support_vectors_ = sp.vstack(decisions.vectors, format="csr")
-    model.dual_coef_ = np.hstack(tables[::-1] if n_classes == 2 else tables)
-    model.intercept_ = bias
+    model.model_ = Pairwise(
+        Vectors(kernel, np.arange(total, dtype=np.int32), sp.vstack(decisions.vectors, format="csr")),
+        np.array(counts, dtype=np.int32),
+        np.hstack(tables[::-1] if n_classes == 2 else tables),
+        bias,
+        tuple(range(n_classes)),
+    )
     model.n_features_in_, model.shape_fit_ = n_features, (total, n_features)
-    model._present = list(range(n_classes))
     model.n_iter_, model.n_evaluations_ = np.zeros(n_pairs, dtype=np.int64), 0
     model.dual_gap_ = model.relative_gap_ = math.inf
     model.stop_reason_, model.fit_status_ = "imported", 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..container import Format, opened, require
+from ..container import Format, Json, as_mapping, as_text, opened, require
 from ..estimators import SVC
 from ..writing import PathLike
 from .parts import Parts, put_together, taken_apart
@@ -67,18 +65,21 @@ def load(path: PathLike) -> SVC:
         If the file is not a model, is truncated, damaged, or of a newer version; the message says which.
     """
     with opened(path) as file:
-        return put_together(Parts(*_checked(MODEL.read(file))))
+        header, arrays = MODEL.read(file)
+        _check_kind(header)
+        return put_together(Parts(header, arrays))
 
 
-def read_header(path: PathLike) -> dict[str, Any]:
-    """The header of a file that ``save`` wrote, once its checksum is found right."""
+def read_version(path: PathLike) -> str:
+    """The version of swapsvm that saved a model; the checksum is verified."""
     with opened(path) as file:
-        return _checked(MODEL.read_header(file))[0]
+        header, _ = MODEL.read_header(file)
+        _check_kind(header)
+        return as_text(as_mapping(header["versions"])["swapsvm"])
 
 
-def _checked(found: Any) -> Any:
-    estimator, versions = found[0].get("estimator"), found[0].get("versions")
+def _check_kind(header: dict[str, Json]) -> None:
+    estimator, versions = header.get("estimator"), header.get("versions")
     require(estimator == "SVC", f"it holds {estimator!r}, which is not an SVC")
     named = isinstance(versions, dict) and isinstance(versions.get("swapsvm"), str)
-    require(named, f"its versions {versions!r} do not name the swapsvm that wrote it")
-    return found
+    require(named, f"its versions {versions!r} do not name the version of swapsvm that wrote it")

@@ -138,7 +138,7 @@ def _decisions(graph: Graph, model: SVC, rows: str) -> str:
     else:
         vectors: Any = model.support_vectors_
         dense = (vectors.toarray() if sp.issparse(vectors) else vectors).astype(np.float64)
-        values = KERNELS[str(model.kernel)](graph, model._fitted_kernel, rows, dense)
+        values = KERNELS[str(model.kernel)](graph, model.model_.vectors.kernel, rows, dense)
     return graph.node("Add", graph.node("MatMul", values, _pair_coefs(model)), model.intercept_)
 
 
@@ -215,9 +215,9 @@ def _outputs(graph: Graph, model: SVC, decisions: str, labels: np.ndarray) -> No
 
 
 def _one_versus_rest(graph: Graph, model: SVC, decisions: str) -> str:
-    """Votes, ties broken by summed decision values, as ``estimators.prediction.one_versus_rest``."""
+    """Votes, ties broken by summed decision values, as ``models.votes.one_versus_rest``."""
     first, second = _sides(model)
-    absent = np.array([-1.0 if c not in model._present else 0.0 for c in range(len(model.classes_))])
+    absent = np.array([-1.0 if c not in model.model_.present else 0.0 for c in range(len(model.classes_))])
     wins = graph.node("Cast", graph.node("GreaterOrEqual", decisions, np.float64(0)), to=graph.onnx.TensorProto.DOUBLE)
     votes = graph.node("Add", graph.node("MatMul", wins, first - second), second.sum(axis=0))
     confidence = graph.node("MatMul", decisions, first - second)
@@ -232,6 +232,6 @@ def _sides(model: SVC) -> tuple[np.ndarray, np.ndarray]:
     pairs = list(combinations(range(n_classes), 2))
     first, second = np.zeros((len(pairs), n_classes)), np.zeros((len(pairs), n_classes))
     for k, (a, b) in enumerate(pairs):
-        if a in model._present and b in model._present:
+        if a in model.model_.present and b in model.model_.present:
             first[k, a] = second[k, b] = 1.0
     return first, second

@@ -1,27 +1,33 @@
 """Tables in Parquet files, read in batches of rows.
 
-A few hundred bytes of Parquet can stand for gigabytes: a value once, and how often it occurs. So sizes are compared
-with those of the file before anything is read, and text stays a dictionary with references to it.
+A few hundred bytes of Parquet can stand for gigabytes: a value is stored once, with the number of its repetitions. So
+sizes are compared with that of the file before anything is read, and text stays dictionary-encoded.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..container import require
-from .array_tables import LARGEST_RATIO, checked_labels, checked_rows, faults_named, path_of
+from ..datasets.svmlight import Source
+from .array_tables import LARGEST_RATIO, checked_labels, checked_rows, parser_errors_named, path_of
 from .table import Request, Table
 
-ALWAYS_ALLOWED = 1 << 24  # bytes of contents, whatever the size of the file
+if TYPE_CHECKING:
+    from pyarrow import Array, DataType
+    from pyarrow.parquet import ColumnChunkMetaData, FileMetaData, ParquetFile
+
+ALWAYS_ALLOWED = 1 << 24  # bytes of content, whatever the size of the file
 BATCH = 1 << 16  # rows
-MOST_SHARED, MOST_IN_BATCH = 1024, 1 << 26  # rows and bytes, where the encoding of text repeats parts of it
+MOST_SHARED, MOST_IN_BATCH = 1024, 1 << 26  # rows and bytes if text is stored as differences
 
 
 class Plan(NamedTuple):
-    """What is read: columns by name, the place of the labels, whether these are text, and how many rows at a time."""
+    """What to read: column names, index of the label column, whether labels are text, and rows per batch."""
 
     names: list[str]
     at: int | None
@@ -30,29 +36,25 @@ class Plan(NamedTuple):
 
     @property
     def dictionaries(self) -> list[str] | None:
-        """Columns to be read as dictionaries; pyarrow has none for text in the encoding that needs small batches."""
+        """Columns to read as dictionaries; pyarrow has none for text that is stored as differences."""
         return [self.names[self.at]] if self.at is not None and self.text and self.batch == BATCH else None
 
 
-def read_parquet(source: Any, request: Request) -> Table:
-    """Columns of numbers, one of them, or one of text, being the labels."""
+def read_parquet(source: Source, request: Request) -> Table:
+    """Read columns of numbers, and a label column of numbers or text."""
     path = path_of(source, "Parquet")
     parquet = _import_parquet()
-    with path.open("rb") as opened, faults_named(path, "Parquet"):
+    with path.open("rb") as opened, parser_errors_named(path, "Parquet"):
         with parquet.ParquetFile(opened) as file:
             plan = _plan(file, request)
             _check_sizes(file.metadata, path.stat().st_size)
         opened.seek(0)
         with parquet.ParquetFile(opened, read_dictionary=plan.dictionaries) as file:
             X, y = _read(file, plan)
-    return _checked(path, X, y)
-
-
-def _checked(path: Path, X: np.ndarray, y: np.ndarray | None) -> Table:
     return Table(checked_rows(path, X), None if y is None else checked_labels(path, y, len(X)))
 
 
-def _import_parquet() -> Any:
+def _import_parquet() -> ModuleType:
     try:
         from pyarrow import parquet
     except ImportError:
@@ -63,8 +65,8 @@ def _import_parquet() -> Any:
 # ---- before anything is read -------------------------------------------------------------------------------------
 
 
-def _plan(file: Any, request: Request) -> Plan:
-    """The columns, whose types must be numbers; that of the labels may be text."""
+def _plan(file: ParquetFile, request: Request) -> Plan:
+    """The columns, which must be numbers; the label column can be text."""
     schema = file.schema_arrow
     names = list(schema.names)
     at, text = request.column(names, named=True), False
@@ -72,41 +74,43 @@ def _plan(file: Any, request: Request) -> Plan:
         kind = schema.field(place).type
         if place == at:
             text = _is_text(kind)
-            require(text or _is_number(kind), f"label column {name!r} is of type {kind}: neither numbers nor text")
+            require(
+                text or _is_number(kind), f"label column {name!r} has type {kind}, which is neither numbers nor text"
+            )
         else:
-            require(_is_number(kind), f"column {name!r} is of type {kind}, not of numbers")
+            require(_is_number(kind), f"column {name!r} has type {kind}, which is not a number")
     return Plan(names, at, True, _rows_at_a_time(file.metadata, at)) if at is not None and text else Plan(names, at)
 
 
-def _check_sizes(metadata: Any, n_bytes: int) -> None:
-    """``ValueError`` if the contents, as the file itself gives their sizes, are out of proportion to the file."""
+def _check_sizes(metadata: FileMetaData, n_bytes: int) -> None:
+    """``ValueError`` if the declared size of the content is out of proportion to the size of the file."""
     most = max(LARGEST_RATIO * n_bytes, ALWAYS_ALLOWED)
     cells = metadata.num_rows * max(metadata.num_columns, 1)
     require(8 * cells <= most, f"it has {cells} cells, which is too many for a file of its size")
     total = sum(chunk.total_uncompressed_size for chunk in _chunks(metadata))
-    require(0 <= total <= most, f"it has {total} bytes of contents, which is too many for a file of its size")
+    require(0 <= total <= most, f"it has {total} bytes of content, which is too many for a file of its size")
 
 
-def _rows_at_a_time(metadata: Any, label: int) -> int:
-    """Few rows if labels are stored by what they share with the one before: each can be as long as the column."""
+def _rows_at_a_time(metadata: FileMetaData, label: int) -> int:
+    """Few rows if labels are stored as differences from the previous one: each can be as long as the column."""
     chunks = [metadata.row_group(group).column(label) for group in range(metadata.num_row_groups)]
     lengths = [chunk.total_uncompressed_size for chunk in chunks if "DELTA_BYTE_ARRAY" in chunk.encodings]
     return max(1, min(MOST_SHARED, MOST_IN_BATCH // max(lengths, default=1))) if any(lengths) else BATCH
 
 
-def _chunks(metadata: Any) -> list[Any]:
+def _chunks(metadata: FileMetaData) -> Iterator[ColumnChunkMetaData]:
     groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
-    return [group.column(place) for group in groups for place in range(group.num_columns)]
+    return (group.column(place) for group in groups for place in range(group.num_columns))
 
 
-def _is_number(kind: Any) -> bool:
+def _is_number(kind: DataType) -> bool:
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: DataType) -> bool:
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -116,40 +120,36 @@ def _is_text(kind: Any) -> bool:
 # ---- reading -----------------------------------------------------------------------------------------------------
 
 
-def _read(file: Any, plan: Plan) -> tuple[np.ndarray, np.ndarray | None]:
+def _read(file: ParquetFile, plan: Plan) -> tuple[np.ndarray, np.ndarray | None]:
     n_rows, features = file.metadata.num_rows, [place for place in range(len(plan.names)) if place != plan.at]
     X, labels, done = np.empty((n_rows, len(features))), [], 0
     seen: dict[str, str] = {}
     for batch in file.iter_batches(plan.batch):
-        require(done + batch.num_rows <= n_rows, f"it has more than the {n_rows} rows that it says")
+        require(done + batch.num_rows <= n_rows, f"it has more rows than the {n_rows} it declares")
         for place, column in enumerate(features):
             X[done : done + batch.num_rows, place] = _numbers(f"column {plan.names[column]!r}", batch.column(column))
         if plan.at is not None:
             what, values = f"label column {plan.names[plan.at]!r}", batch.column(plan.at)
             labels.append(_texts(what, values, seen) if plan.text else _numbers(what, values))
         done += batch.num_rows
-    require(done == n_rows, f"it has {done} of the {n_rows} rows that it says")
+    require(done == n_rows, f"it has {done} of the {n_rows} rows it declares")
     return X, None if plan.at is None else np.concatenate(labels or [np.empty(0)])
 
 
-def _numbers(what: str, column: Any) -> np.ndarray:
+def _numbers(what: str, column: Array) -> np.ndarray:
     require(column.null_count == 0, f"{what} has {column.null_count} missing values")
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _texts(what: str, column: Any, seen: dict[str, str]) -> np.ndarray:
-    """Text as objects, one for equal labels."""
+def _texts(what: str, column: Array, seen: dict[str, str]) -> np.ndarray:
+    """Text as objects; equal labels share one."""
+    from pyarrow import array
+
     require(column.null_count == 0, f"{what} has {column.null_count} missing values")
     column = column if hasattr(column, "dictionary") else column.dictionary_encode()
     used, places = np.unique(column.indices.to_numpy(zero_copy_only=False), return_inverse=True)
-    texts = column.dictionary.take(_array(used)).to_pylist()
+    texts = column.dictionary.take(array(used)).to_pylist()
     require(None not in texts, f"{what} has missing values")
     objects = np.empty(len(texts), dtype=object)
     objects[:] = [seen.setdefault(text, text) for text in texts]
     return objects[places]
-
-
-def _array(values: np.ndarray) -> Any:
-    from pyarrow import array
-
-    return array(values)

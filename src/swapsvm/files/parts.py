@@ -17,8 +17,9 @@ from .. import __version__
 from ..container import require
 from ..estimators import SVC
 from ..kernels import KERNELS, Function
+from ..models import Pairwise, Vectors
 from .checks import check_csr, check_model
-from .coding import UnwritableError, decoded, encoded
+from .json_values import UnwritableError, decoded, encoded
 
 ARRAYS = ("classes_", "class_weight_", "support_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
 CERTIFICATE = ("dual_gap_", "relative_gap_", "stop_reason_", "fit_status_", "n_evaluations_")
@@ -38,9 +39,9 @@ def check_savable(model: Any) -> None:
     """``ValueError`` unless this is a fitted SVC whose kernel has a name."""
     if not isinstance(model, SVC):
         raise ValueError(f"only an SVC can be saved, not {type(model).__name__}; of a search, save its best_estimator_")
-    if not hasattr(model, "dual_coef_"):
+    if not hasattr(model, "model_"):
         raise ValueError("this SVC is not fitted: call fit before saving it")
-    if callable(model.kernel) or isinstance(model._fitted_kernel, Function):
+    if callable(model.kernel) or isinstance(model.model_.vectors.kernel, Function):
         raise ValueError("a kernel that is a Python function cannot be saved, only those with a name: pickle the model")
     check_model(model)
 
@@ -61,27 +62,32 @@ def put_together(parts: Parts) -> SVC:
     model = SVC(**_parameters(header["parameters"]))
     kernel = header["kernel"]
     require(kernel["name"] in KERNELS, f"its kernel {kernel['name']!r} is unknown")
-    model._fitted_kernel = KERNELS[kernel["name"]](**kernel["parameters"])
-    if "gamma" in kernel["parameters"]:
-        model.gamma_ = kernel["parameters"]["gamma"]
     model.n_features_in_ = header["n_features_in_"]
     model.shape_fit_ = tuple(header["shape_fit_"])
-    model._present = header["present"]
     for name, value in header["certificate"].items():
         require(name in CERTIFICATE, f"its certificate has an unknown entry {name!r}")
         setattr(model, name, decoded(value))
     for name in CERTIFICATE:
         require(name in header["certificate"], f"its certificate lacks {name!r}")
-    model.support_vectors_ = _vectors_together(header, arrays)
-    for name, values in arrays.items():
+    rows = _vectors_together(header, arrays)
+    for name in arrays:
         require(name in ARRAYS or name == "feature_names_in_", f"it has an unknown array {name!r}")
+    fitted = KERNELS[kernel["name"]](**kernel["parameters"])
+    model.model_ = Pairwise(
+        Vectors(fitted, arrays.pop("support_"), rows),
+        arrays.pop("n_support_"),
+        arrays.pop("dual_coef_"),
+        arrays.pop("intercept_"),
+        tuple(header["present"]),
+    )
+    for name, values in arrays.items():
         setattr(model, name, values.astype(object) if name in header["objects"] else values)
     check_model(model)
     return model
 
 
 def _header(model: SVC, storage: str) -> dict[str, Any]:
-    kernel = model._fitted_kernel
+    kernel = model.model_.vectors.kernel
     texts = ["classes_", *(["feature_names_in_"] if hasattr(model, "feature_names_in_") else [])]
     return {
         "estimator": "SVC",
@@ -93,7 +99,7 @@ def _header(model: SVC, storage: str) -> dict[str, Any]:
         },
         "n_features_in_": int(model.n_features_in_),
         "shape_fit_": [int(size) for size in model.shape_fit_],
-        "present": [int(c) for c in model._present],
+        "present": [int(c) for c in model.model_.present],
         "certificate": {name: encoded(getattr(model, name)) for name in CERTIFICATE},
         "storage": storage,
         "vectors_shape": [int(size) for size in model.support_vectors_.shape],

@@ -1,10 +1,9 @@
-"""Rows and labels from a file, whatever its format."""
+"""Rows and labels from a file of any format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ..container import require
 from ..datasets import read_svmlight
@@ -12,16 +11,9 @@ from ..datasets.svmlight import Source, name_of
 from .array_tables import read_npy, read_npz
 from .csv_tables import read_csv
 from .parquet_tables import read_parquet
-from .table import Request, Table, tidied
+from .table import Request, Table, as_integers
 
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".npy": "npy",
-}
+EXTENSIONS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
 PACKED = (".gz", ".bz2")
 
 
@@ -31,22 +23,22 @@ def read_table(source: Source, format: str | None = None, request: Request | Non
     Parameters
     ----------
     source : path or binary file
-        Text may be compressed by gzip or bzip2. Parquet, npz and npy need a path.
+        Text can be compressed by gzip or bzip2. Parquet, npz and npy need a path.
     format : {"svmlight", "csv", "parquet", "npz", "npy"}, optional
-        By default what the ending of the name says, else svmlight.
+        By default chosen by the extension, else svmlight.
     request : Request, optional
-        Where the labels are, and whether there must be any.
+        Where the labels are, and whether they are required.
 
     Returns
     -------
     Table
-        ``X``, CSR for svmlight and memory-mapped for npy (SVC uses float32 and float64 in C order where they lie, and
-        copies anything else); ``y``, None if there are no labels. Labels that are whole numbers are integers.
+        ``X``, CSR for svmlight and memory-mapped for npy (SVC uses float32 and float64 in C order without copying);
+        ``y``, None if there are no labels. Labels that are whole numbers are integers.
 
     Raises
     ------
     ValueError
-        If the file is malformed, with its name and, for text, the line.
+        If the file is malformed; the message has its name and, for text, the line.
     """
     name = format or format_of(source)
     require(name in FORMATS, f"format {name!r} is unknown: use one of {list(FORMATS)}")
@@ -56,19 +48,19 @@ def read_table(source: Source, format: str | None = None, request: Request | Non
     return table
 
 
-def format_of(source: Any) -> str:
-    """The format that the ending of a name stands for."""
+def format_of(source: Source) -> str:
+    """The format that the extension stands for."""
     path = Path(name_of(source).lower())
-    ending = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
-    return ENDINGS.get(ending, "svmlight")
+    extension = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
+    return EXTENSIONS.get(extension, "svmlight")
 
 
 def _read_svmlight(source: Source, request: Request) -> Table:
     X, y = read_svmlight(source)
-    return Table(X, tidied(y))
+    return Table(X, as_integers(y))
 
 
-FORMATS: dict[str, Callable[[Any, Request], Table]] = {
+FORMATS: dict[str, Callable[[Source, Request], Table]] = {
     "svmlight": _read_svmlight,
     "csv": read_csv,
     "parquet": read_parquet,

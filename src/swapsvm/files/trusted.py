@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..estimators import SVC, SVDD, SVR, Checkpoint, OneClassSVM
+from ..estimators import SVC, SVDD, SVR, OneClassSVM
+from ..fitting.checkpoint import Checkpoint
 from ..kernels import KERNELS
+from ..models import Center, Expansion, Pairwise, Vectors
 from ..solve import Result
 from ..state import Sampling
 from ..trace import Trace
 
-TYPES = (Counter, SVC, SVR, OneClassSVM, SVDD, Checkpoint, Result, Sampling, Trace, *KERNELS.values())
+MODELS = (Vectors, Expansion, Center, Pairwise)
+TYPES = (Counter, SVC, SVR, OneClassSVM, SVDD, *MODELS, Checkpoint, Result, Sampling, Trace, *KERNELS.values())
 TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in TYPES)

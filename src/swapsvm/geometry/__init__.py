@@ -5,15 +5,15 @@ at most (``gap``).
 """
 
 from ._base import Certified
-from .ball import Ball, min_enclosing_ball
+from .ball import EnclosingBall, min_enclosing_ball
 from .distance import PolytopeDistance, polytope_distance
 from .ellipsoid import Ellipsoid, min_enclosing_ellipsoid
 from .norm_point import NormPoint, min_norm_point
 
 __all__ = [
-    "Ball",
     "Certified",
     "Ellipsoid",
+    "EnclosingBall",
     "NormPoint",
     "PolytopeDistance",
     "min_enclosing_ball",

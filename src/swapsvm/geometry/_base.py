@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import MatrixLike
 from ..parameters import check_number
 from ..stopping import ConvergenceWarning
+
+OneOrTwo: TypeAlias = np.ndarray | tuple[np.ndarray, np.ndarray]  # of one set of points, or of two
 
 ADVICE = {
     "max_iter": "raise max_iter or tol",
@@ -41,8 +44,8 @@ class Certified:
         Steps made.
     """
 
-    weights: Any
-    coreset: Any
+    weights: OneOrTwo
+    coreset: OneOrTwo
     lower_bound: float
     upper_bound: float
     stop_reason: str
@@ -73,7 +76,7 @@ class Certified:
         return "\n".join(f"{name:>{width}}: {_short(getattr(self, name))}" for name in names)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, tuple):
@@ -85,7 +88,7 @@ def _short(value: Any) -> str:
     )
 
 
-def checked_points(X: Any, name: str) -> np.ndarray:
+def checked_points(X: MatrixLike, name: str) -> np.ndarray:
     """Points as the rows of a float32 or float64 matrix, not copied; other numbers become float64."""
     if sp.issparse(X):
         raise ValueError(f"{name} is a sparse matrix: points are the rows of a dense one, use {name}.toarray()")

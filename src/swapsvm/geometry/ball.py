@@ -7,10 +7,10 @@ a radius of at most (1 + tol) times the lower bound is a relative gap of (1 + to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays import MatrixLike
 from ..problems.hull import BallHull
 from ..solvers import Solver
 from ..stopping import make_stop
@@ -19,7 +19,7 @@ from ._run import MOST_PASSES, End, reason_that_holds, rounding, run_on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Ball(Certified):
+class EnclosingBall(Certified):
     """A ball that encloses all points. The bounds are bounds of the smallest radius.
 
     Attributes
@@ -35,13 +35,13 @@ class Ball(Certified):
 
 
 def min_enclosing_ball(
-    X: Any,
+    X: MatrixLike,
     *,
     tol: float = 1e-6,
     solver: str | Solver = "block",
     max_iter: int = MOST_PASSES,
     max_time: float | None = None,
-) -> Ball:
+) -> EnclosingBall:
     """A ball around all points whose radius is at most ``1 + tol`` times the smallest possible, with the proof.
 
     For a given ``tol`` the number of passes over the points does not depend on how many there are, nor does the size of
@@ -62,7 +62,7 @@ def min_enclosing_ball(
 
     Returns
     -------
-    Ball
+    EnclosingBall
 
     Warns
     -----
@@ -83,7 +83,7 @@ def min_enclosing_ball(
     center = hull.points.first + hull.unit * end.point
     radius = hull.points.radius(center) * (1 + rounding(len(center)))
     lower = min(_lower_bound(hull, end), radius)
-    result = Ball(
+    result = EnclosingBall(
         center=center,
         radius=radius,
         weights=np.bincount(end.vertices, end.weights, len(points)),

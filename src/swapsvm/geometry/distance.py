@@ -8,10 +8,10 @@ upper bound. As for the norm point, |w| <= (1 + tol) times the lower bound is a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays import MatrixLike
 from ..problems.hull import DifferenceHull
 from ..solvers import Solver
 from ..stopping import make_stop
@@ -50,8 +50,8 @@ class PolytopeDistance(Certified):
 
 
 def polytope_distance(
-    P: Any,
-    Q: Any,
+    P: MatrixLike,
+    Q: MatrixLike,
     *,
     tol: float = 1e-6,
     zero_tol: float = 1e-9,

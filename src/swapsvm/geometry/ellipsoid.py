@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from math import exp, expm1, inf, log, log1p, pi
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
+from ..arrays import MatrixLike
 from ..parameters import check_number
 from ..problems import LogDeterminant
 from ..problems.log_determinant import EPSILON
@@ -50,7 +50,12 @@ class Ellipsoid(Certified):
 
 
 def min_enclosing_ellipsoid(
-    X: Any, *, tol: float = 1e-6, solver: str | Solver = "block", max_iter: int = -1, max_time: float | None = None
+    X: MatrixLike,
+    *,
+    tol: float = 1e-6,
+    solver: str | Solver = "block",
+    max_iter: int = -1,
+    max_time: float | None = None,
 ) -> Ellipsoid:
     """The ellipsoid of least volume around points.
 

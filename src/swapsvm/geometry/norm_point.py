@@ -7,10 +7,10 @@ Every w gives the lower bound min_i z_i'w / |w|, and every w of the hull the upp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays import MatrixLike
 from ..problems.hull import PointHull
 from ..solvers import Solver
 from ..stopping import make_stop
@@ -32,7 +32,7 @@ class NormPoint(Certified):
 
 
 def min_norm_point(
-    Z: Any,
+    Z: MatrixLike,
     *,
     tol: float = 1e-6,
     zero_tol: float = 1e-9,

@@ -5,12 +5,9 @@ One file a kernel; ``KERNELS`` is the registry that the estimators, the contract
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ._bandwidth import GAMMA_RULES, mean_squared_distance, resolve_gamma
 from ._base import Kernel
-from ._function import Function
+from ._function import Function, KernelFunction
 from ._laplacian import Laplacian
 from ._linear import Linear
 from ._poly import Poly
@@ -23,7 +20,7 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 
 
-def make_kernel(kernel: str | Callable[..., Any], **parameters: float) -> Kernel:
+def make_kernel(kernel: str | KernelFunction, **parameters: float) -> Kernel:
     """The kernel of that name with those of the parameters (gamma, coef0, degree) that it has."""
     if callable(kernel):
         return Function(kernel)

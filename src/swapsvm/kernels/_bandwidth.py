@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 
-from ..columns import without_empty_columns
+from ..arrays import CsrMatrix, Matrix
+from ..columns import is_sparse, without_empty_columns
 from ..parameters import check_number
 from ._base import Kernel
 
 GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
 
 
-def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Any, weights: np.ndarray | None = None) -> float:
+def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Matrix, weights: np.ndarray | None = None) -> float:
     """The number behind a gamma rule; rows count as often as their weight says.
 
     ``"scale"`` is 1 / (n var(X)), ``"auto"`` 1 / n, ``"mean_sq_dist"`` 1 / (2 mean) (the RBF width of [SWAP14]; for the
@@ -37,7 +35,7 @@ def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Any, weights: np.
     raise ValueError(f"gamma={gamma!r} is unknown: use a positive number or one of {list(GAMMA_RULES)}")
 
 
-def mean_squared_distance(X: Any, weights: np.ndarray | None = None) -> float:
+def mean_squared_distance(X: Matrix, weights: np.ndarray | None = None) -> float:
     """Mean of |x_i - x_j|^2 over pairs i != j: twice the trace of the (unbiased) covariance."""
     total = X.shape[0] if weights is None else weights.sum()
     if total <= 1:
@@ -46,17 +44,17 @@ def mean_squared_distance(X: Any, weights: np.ndarray | None = None) -> float:
     return float(2.0 * variances.sum() * total / (total - 1))
 
 
-def _variance_of_entries(X: Any, weights: np.ndarray | None) -> float:
+def _variance_of_entries(X: Matrix, weights: np.ndarray | None) -> float:
     means, variances = _column_moments(X, weights)
     empty = X.shape[1] - len(means)
     mean = means.sum() / X.shape[1]
     return float((variances.sum() + ((means - mean) ** 2).sum() + empty * mean**2) / X.shape[1])
 
 
-def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _column_moments(X: Matrix, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of each column, in double, rows weighted; empty ones may be missing."""
     shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
-    if sp.issparse(X):
+    if is_sparse(X):
         return _sparse_moments(without_empty_columns(X.tocsr())[0], shares)
     shift = X[0].astype(np.float64)  # because the difference of two large moments has no digits left
     mean, mean_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -67,7 +65,7 @@ def _column_moments(X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.
     return mean + shift, np.maximum(mean_square - mean**2, 0.0)
 
 
-def _sparse_moments(X: Any, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sparse_moments(X: CsrMatrix, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Variances from differences to the mean: those of the entries, and of the zeros between them."""
     column, share, values = X.indices, np.repeat(shares, np.diff(X.indptr)), X.data.astype(np.float64)
     mean = np.bincount(column, share * values, minlength=X.shape[1])

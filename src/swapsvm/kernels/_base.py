@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .. import _core
 from ..parameters import check_number
@@ -21,7 +21,7 @@ class Kernel:
     def parameter_names(cls) -> list[str]:
         return [field.name for field in fields(cls)]
 
-    def spec(self) -> Any:
+    def spec(self) -> _core.KernelSpec:
         """The compiled form of a kernel on features."""
         parameters = {name: getattr(self, name) for name in self.parameter_names()}
         return _core.KernelSpec(getattr(_core.KernelKind, self.name), **parameters)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from ..arrays import ArrayLike, Matrix
 from ._base import Kernel
 
 PROBES = 16  # rows on which symmetry is checked
 LARGEST_ASYMMETRY = 1e-4  # of the largest value: what is below may be rounding of single precision
+KernelFunction: TypeAlias = Callable[[Matrix, Matrix], ArrayLike]
 
 
 @dataclass(frozen=True)
 class Function(Kernel):
     """``function(X, Z)`` returns the block of kernel values of the rows of X against those of Z."""
 
-    function: Callable[[Any, Any], Any]
+    function: KernelFunction
 
     name = "function"
 
-    def check_symmetric(self, X: Any) -> None:
+    def check_symmetric(self, X: Matrix) -> None:
         """``ValueError`` if the function is not symmetric on a few rows of X, at equal steps."""
         rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], PROBES)).astype(np.intp)
         values = self.block(X[rows], X[rows], np.float64)
@@ -35,7 +38,7 @@ class Function(Kernel):
                 "Use a symmetric one, such as (k(x, z) + k(z, x)) / 2"
             )
 
-    def block(self, X: Any, Z: Any, dtype: Any) -> np.ndarray:
+    def block(self, X: Matrix, Z: Matrix, dtype: DTypeLike) -> np.ndarray:
         """The values as a checked C-contiguous array."""
         values = np.ascontiguousarray(self.function(X, Z), dtype=dtype)
         if values.shape != (X.shape[0], Z.shape[0]):

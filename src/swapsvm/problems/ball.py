@@ -47,5 +47,5 @@ class Ball(Quadratic):
         """
         support, slack = np.flatnonzero(weights), slack_part(self, weights)
         mean = max(value + slack, 0.0)
-        squared_norm = float(weights @ self.linear) - mean
+        squared_norm = float(weights @ self.linear_term()) - mean
         return Sphere(self.rows[support], weights[support], squared_norm, max(mean, value + gap - slack))

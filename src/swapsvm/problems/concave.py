@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class Concave:
         length. SWAP-2o chooses its away vertex with them; without them it chooses as SWAP does.
     """
 
+    kind: ClassVar[str] = "concave"
+    samples: ClassVar[bool] = False
     value: Callable[[np.ndarray], float]
     gradient: Callable[[np.ndarray], np.ndarray]
     size: int

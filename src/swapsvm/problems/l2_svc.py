@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..gram import Gram
+from .coefficients import Coefficients
 from .quadratic import Quadratic
 
 Groups = int | Sequence[int]
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """A decision function sum_r coef_r k(x_r, x) + intercept over rows of the data."""
-
-    rows: np.ndarray
-    coef: np.ndarray
-    intercept: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +26,12 @@ class L2SVC(Quadratic):
         variables with ridge 1/C merge into one with ridge 1/(C w).
         """
         segments = [(int(g), sign) for side, sign in ((positive, 1.0), (negative, -1.0)) for g in np.atleast_1d(side)]
-        ridge: Any = 1.0 / C
+        ridge: float | np.ndarray = 1.0 / C
         if weights is not None:
             ridge = 1.0 / (C * weights[np.concatenate([gram.groups[g] for g, _ in segments])])
         return cls(gram, segments, ridge=ridge, bias=1.0)
 
-    def model(self, weights: np.ndarray, value: float) -> Expansion:
+    def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""
         if not value < 0:
             raise ValueError(
@@ -49,4 +40,4 @@ class L2SVC(Quadratic):
             )
         support = np.flatnonzero(weights)
         coef = weights[support] * self.signs[support] / -value
-        return Expansion(self.rows[support], coef, float(coef.sum()))
+        return Coefficients(self.rows[support], coef, float(coef.sum()))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gram import Gram
-from .l2_svc import Expansion
+from .coefficients import Coefficients
 from .quadratic import Quadratic
 
 EXCESS = 0.1  # mean of what residuals exceed a learned tube by, as a part of the standard deviation of y
@@ -53,7 +53,8 @@ class L2SVR(Quadratic):
         """Random rows, each with the sign that its target pulls to, and the slack."""
         half = self.size // 2
         picks = rng.choice(half, size=min(count, half), replace=False)
-        below = self.linear[picks] < self.linear[picks + half]
+        c = self.linear_term()
+        below = c[picks] < c[picks + half]
         return np.append(np.sort(picks + half * below), self.size - 1)
 
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
@@ -66,7 +67,7 @@ class L2SVR(Quadratic):
         rows = rng.permutation(half)
         return np.append(self.size - 1, np.column_stack([rows, rows + half]).ravel())
 
-    def model(self, weights: np.ndarray, value: float) -> Expansion:
+    def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The prediction as an expansion over the rows."""
         half = self.size // 2
         if self._linear_value(weights) < value:  # b'Qb / 2 is the difference
@@ -76,7 +77,7 @@ class L2SVR(Quadratic):
             )
         coef = weights[:half] - weights[half:-1]
         support = np.flatnonzero(coef)
-        return Expansion(self.gram.groups[0][support], coef[support], float(coef.sum()))
+        return Coefficients(self.gram.groups[0][support], coef[support], float(coef.sum()))
 
     def tube(self, weights: np.ndarray, value: float, gap: float) -> float:
         """The learned width: the multiplier max(c - Qb, 0) of the radius; gap = radius * width - b'(c - Qb) has it.
@@ -89,7 +90,7 @@ class L2SVR(Quadratic):
         return max(0.0, (gap + slope) / float(self.radius or 1.0))
 
     def _linear_value(self, weights: np.ndarray) -> float:
-        return float(self.linear @ weights) * float(self.radius or 1.0) / 2.0
+        return float(self.linear_term() @ weights) * float(self.radius or 1.0) / 2.0
 
 
 def check_scale(y: np.ndarray) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from copy import copy
 from math import inf, log, log1p, nan
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
 from scipy.special import xlog1py
+
+from ..arrays import ArrayLike
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -39,7 +41,10 @@ class LogDeterminant:
     (array([-1.,  0.,  1.]), array([0.3333, 0.3333, 0.3333]))
     """
 
-    def __init__(self, rows: Any) -> None:
+    kind: ClassVar[str] = "log determinant"
+    samples: ClassVar[bool] = False
+
+    def __init__(self, rows: ArrayLike) -> None:
         try:
             rows = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -146,7 +151,7 @@ class Moments:
         step = (n - w) / (n * (w - 1.0))
         return step, (n - 1) * log1p(step) + log1p(-step * (w - 1.0))
 
-    def swap(self, i: int, j: Any) -> tuple[Any, Any]:
+    def swap(self, i: int, j: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
         """The same for one or many j: det grows by 1 + t (w_i - w_j) - t^2 (w_i w_j - w_ij^2)."""
         cross = self.rows[j] @ (self.inverse @ self.rows[i])
         rise = self.leverage[i] - self.leverage[j]

@@ -8,12 +8,11 @@ primal minus dual is the gap on the simplex.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..gram import Gram
-from .l2_svc import Expansion
+from .coefficients import Coefficients
 from .quadratic import Quadratic
 
 
@@ -26,16 +25,16 @@ class OneClass(Quadratic):
         """The first group of rows. ``weights`` holds s for each row of the data: a row of weight s counts as s rows."""
         return cls(gram, ridge=slack_ridge(gram, C, weights))
 
-    def model(self, weights: np.ndarray, value: float, gap: float) -> Expansion:
+    def model(self, weights: np.ndarray, value: float, gap: float) -> Coefficients:
         """w'phi(x) less a level: the mean |w|^2 = a'Ka of w'phi over the support, weighted by a.
 
         It is not above rho = min Qa, so that rows without weight are inside, whatever is left of the gap.
         """
         support = np.flatnonzero(weights)
-        return Expansion(self.rows[support], weights[support], value + max(slack_part(self, weights), gap / 2))
+        return Coefficients(self.rows[support], weights[support], value + max(slack_part(self, weights), gap / 2))
 
 
-def slack_ridge(gram: Gram, C: float, weights: np.ndarray | None) -> Any:
+def slack_ridge(gram: Gram, C: float, weights: np.ndarray | None) -> float | np.ndarray:
     """1 / (C s), because s equal variables with ridge 1 / C merge into one with ridge 1 / (C s)."""
     return 1.0 / C if weights is None else 1.0 / (C * weights[gram.groups[0]])
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
+from ..arrays import ArrayLike
 from ..gram import Gram
 from ..kernels import Function, Precomputed
+from .program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +42,18 @@ class Quadratic:
         positive but that of the slack.
     """
 
+    kind: ClassVar[str] = "quadratic"
+    samples: ClassVar[bool] = True  # whether a state can draw samples of its gradient
     gram: Gram
     segments: Sequence[tuple[int, float]] = ((0, 1.0),)
-    ridge: Any = 0.0
-    linear: Any = None
+    ridge: float | np.ndarray = 0.0
+    linear: np.ndarray | None = None
     bias: float = 0.0
     radius: float | None = None
     grows: bool = False
 
     @classmethod
-    def of_matrix(cls, Q: Any, linear: Any = None) -> Quadratic:
+    def of_matrix(cls, Q: ArrayLike, linear: np.ndarray | None = None) -> Quadratic:
         """The problem of a given symmetric matrix Q."""
         return cls(Gram(Precomputed(), np.asarray(Q, dtype=np.float64), cache_size=0), linear=linear)
 
@@ -69,7 +73,8 @@ class Quadratic:
         known = kernel.positive and not isinstance(kernel, Precomputed | Function)
         if not (plain and known and (ridge > 0).all()):
             return np.inf
-        total = self.size / ridge if ridge.ndim == 0 else np.sum(1 / ridge)
+        with np.errstate(over="ignore"):  # of a ridge close to 0: the bound is then 0, which holds
+            total = self.size / ridge if ridge.ndim == 0 else np.sum(1 / ridge)
         return -float(1 / total) * (1 - 1e-9)  # rounding is far below that
 
     @cached_property
@@ -105,6 +110,19 @@ class Quadratic:
             radius=self.radius,
             grows=self.grows,
         )
+
+    def linear_term(self) -> np.ndarray:
+        """c, also if it is 0."""
+        return np.zeros(self.size) if self.linear is None else np.asarray(self.linear, np.float64)
+
+    def program(self, kernel_values: np.ndarray) -> Program:
+        """The problem as a dense program, in b itself if b >= 0 is the only constraint, else in a."""
+        ridge = np.broadcast_to(np.asarray(self.ridge, np.float64), self.size)
+        with np.errstate(invalid="ignore"):  # the run reports values out of range
+            Q = (kernel_values + self.bias) * self.signs * self.signs[:, None] + np.diag(ridge)
+        p = self.linear_term() / 2
+        slack = int(np.flatnonzero(self.signs == 0)[0]) if (self.signs == 0).any() else -1
+        return Program(Q, p * (self.radius or 1.0) if self.grows else p, ridge, slack, self.grows)
 
     def in_double(self) -> Quadratic:
         """The same problem with kernel values in double."""

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from ..rays import Correction, Move
-from ..state import State
+from ..state import Chooser, Need, State
 
 
 class Solver(ABC):
-    """Chooses the next move from a state."""
+    """Chooses the next move from a state. A solver is immutable: what changes during a run belongs to the run."""
 
     name: ClassVar[str]
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
-
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
-    stage = 0  # how far a run has come, if choices depend on it beside the state
+    requires: ClassVar[Mapping[Need, str]] = MappingProxyType({})  # of a state, and the way out where it is missing
+    stage: ClassVar[int] = 0
 
-    def check(self, state: State) -> None:  # noqa: B027 - most solvers take every problem
-        """Refuse, with the reason, a problem that the solver is not made for."""
+    def check(self, state: State) -> None:
+        """``ValueError`` if the state does not offer what the solver requires."""
+        for need, way_out in self.requires.items():
+            reason = state.lacks(need)
+            if reason:
+                raise ValueError(f"solver={self.name!r} requires {need.value}, but {reason}: {way_out}")
 
-    def resume(self, state: State) -> None:  # noqa: B027 - most solvers keep nothing
-        """A run goes on from the solution of a problem close by."""
+    def chooser(self, stage: int = 0) -> Chooser:
+        """What chooses the moves of one run, from this stage on. A solver without stages does so itself."""
+        return self
+
+    def resumed(self, state: State) -> Chooser:
+        """The same for a run that starts from the solution of a similar problem."""
+        return self.chooser()
 
     @abstractmethod
     def choose(self, state: State) -> Move | Correction:

@@ -13,15 +13,17 @@ A problem of a few hundred variables gets a few blocks, which is all that an eas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from ..rays import Correction
-from ..state import KernelState, State
+from ..state import Chooser, Effort, Need, State
 from ._base import Solver
 from .direct import direct_step, is_small
-from .fully_corrective import solve_face
+from .second_order_swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
 BLOCK = 1024
@@ -35,56 +37,65 @@ class Block(Solver):
 
     name = "block"
     solves_start = False  # the first sample replaces it
+    requires: ClassVar[Mapping[Need, str]] = {Need.EVERY_ROW: "use sampling=None, or another solver"}
 
-    def __init__(self) -> None:
-        self._order = np.empty(0, np.int64)  # random order of the variables
-        self.stage = 0  # how many of them have been looked at, and, of few, steps on all of them
+    def chooser(self, stage: int = 0) -> Chooser:
+        return WorkingSets(stage)
 
-    def check(self, state: State) -> None:
-        self.stage, self._order = 0, np.empty(0, np.int64)  # a new run
-        if isinstance(state, KernelState) and state.sampling is not None:
-            raise ValueError("solver='block' looks at every row in each sweep: use sampling=None, or another solver")
-
-    def resume(self, state: State) -> None:
-        self.stage = state.size  # the support is a better sample than a random one, whatever the gap
+    def resumed(self, state: State) -> Chooser:
+        return WorkingSets(state.size)  # the support is a better sample than a random one, whatever the gap
 
     def choose(self, state: State) -> Correction:
-        if not isinstance(state, KernelState):
-            variables = np.sort(self.working_set(state))
-            return Correction(variables, solve_face(state.face(variables), eps=ACCURACY * min(state.gap, state.scale)))
+        """The first move of a run."""
+        return WorkingSets(0).choose(state)
+
+
+class WorkingSets:
+    """The moves of one run. ``stage`` counts the variables looked at and, of a small problem, steps on all of them."""
+
+    compiled: ClassVar[str | None] = None
+
+    def __init__(self, stage: int) -> None:
+        self.stage = stage
+        self._order = np.empty(0, np.int64)  # random order of the variables
+
+    def choose(self, state: State) -> Correction:
         if self.stage == state.size + STEPS:
             step = direct_step(state)
             if step is not None:
                 return step
             self.stage += 1  # never again in this run
-        variables = self.working_set(state)
+        variables = self._working_set(state)
         direct_soon = 0 <= self.stage - state.size < STEPS and is_small(state)
         if len(variables) > state.largest_face and not direct_soon:
-            if self.stage < state.size:  # parts of the support bring h on only where it is known
+            if self.stage < state.size:  # parts of the support update h only where it is known
                 self.stage = state.size
                 state.refresh()
-            return state.solve_on(state.extreme(int(state.largest_face)), BLOCK, BLOCKS, ACCURACY)
-        correction = state.solve_on(variables, BLOCK, FEW if direct_soon else BLOCKS, ACCURACY)
+            return state.solve_on(state.extreme(int(state.largest_face)), self._effort(state, BLOCKS))
+        correction = state.solve_on(variables, self._effort(state, FEW if direct_soon else BLOCKS))
         self.stage += direct_soon
         if self.stage < state.size:
             self.stage = min(2 * self.stage, state.size)
-            state.watch(np.concatenate([variables, self.sample(state)]))
+            state.restrict(np.concatenate([variables, self._sample(state)]))
         # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
         return replace(correction, scale=0.0)
 
-    def working_set(self, state: State) -> np.ndarray:
+    def _effort(self, state: State, blocks: int) -> Effort:
+        return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))
+
+    def _working_set(self, state: State) -> np.ndarray:
         """The support and the violators; at first a random sample of the rows."""
         if self.stage == 0:
             sampled = state.gap > state.scale and not is_small(state)
             self.stage = min(SAMPLE, state.size) if sampled else state.size
             if self.stage < state.size:
-                return np.union1d(state.support, self.sample(state))
+                return np.union1d(state.support, self._sample(state))
         elif state.gap < 0.5 * state.scale and self.stage >= state.size:
             state.shrink()
         return np.concatenate([state.support, state.violators(state.size)])
 
-    def sample(self, state: State) -> np.ndarray:
-        """Random variables, the more the further the run has come; each sample contains the one before."""
+    def _sample(self, state: State) -> np.ndarray:
+        """Random variables, more of them at each stage; each sample contains the one before."""
         if not len(self._order):
             self._order = state.sample_order(np.random.default_rng(0))
         return self._order[: self.stage]

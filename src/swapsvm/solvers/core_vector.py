@@ -7,7 +7,10 @@ toward vertex. With any other diagonal they are different problems.
 
 from __future__ import annotations
 
-from ..state import State
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ..state import Need
 from .fully_corrective import FullyCorrective
 
 
@@ -15,12 +18,6 @@ class CoreVector(FullyCorrective):
     """Fully corrective steps on a problem that is an enclosing ball."""
 
     name = "cvm"
-
-    def check(self, state: State) -> None:
-        low, high = state.diagonal_range()
-        if high - low > 1e-6 * max(abs(low), abs(high)):
-            raise ValueError(
-                "solver='cvm' treats the problem as a minimum enclosing ball, which is the same problem only if the "
-                f"diagonal k(x, x) + 1/(C w) is constant; here it ranges from {low:.6g} to {high:.6g}. Use a kernel "
-                "with constant k(x, x) such as 'rbf' and equal sample weights, or solver='fcfw', which needs neither."
-            )
+    requires: ClassVar[Mapping[Need, str]] = {
+        Need.CONSTANT_DIAGONAL: "use solver='fcfw', which takes the same steps on any problem"
+    }

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ..problems.program import EPSILON, ROUNDING, Candidate, Program
 from ..rays import Correction
-from ..state import KernelState, State
+from ..state import State
+from .second_order_swap import SecondOrderSwap
 
 LARGEST = 512  # rows: one factor takes 2 ms
 FACTORS = 200  # of single exchanges in one round, before a stronger proximal term is tried
@@ -29,70 +30,8 @@ ROUNDS = 8
 PATIENCE = 4  # exchanges in a row that may fail to lower the number of wrong signs; then vertices change one at a time
 STRONGER, STRONGEST = 1e3, 1e-4  # factor of the next proximal term, and the largest one as a part of Q_ii
 REFINEMENTS = 4
-EPSILON = float(np.finfo(np.float64).eps)
-ROUNDING = 4 * EPSILON
 
 Points = Iterator[tuple[np.ndarray, bool]]  # ever closer to the solution; the last one is that, if it says so
-
-
-@dataclass(frozen=True)
-class Point:
-    """A feasible x, its gap and value, and whether its signs are those of a solution up to rounding."""
-
-    x: np.ndarray
-    gap: float
-    value: float
-    solved: bool = False
-
-
-@dataclass(frozen=True)
-class Program:
-    """min x'Qx / 2 - p'x over x >= 0. The sum of x is 1, with a slack vertex at most 1, or, if it ``grows``, any."""
-
-    Q: np.ndarray
-    p: np.ndarray
-    ridge: np.ndarray
-    slack: int = -1
-    grows: bool = False
-
-    @classmethod
-    def of(cls, state: KernelState) -> Program:
-        """The problem of a state: in b itself if b >= 0 is all that is asked, else in a."""
-        problem, signs = state.problem, state.problem.signs
-        ridge = np.broadcast_to(np.asarray(problem.ridge, np.float64), state.size)
-        with np.errstate(invalid="ignore"):  # values out of range are an error of the run
-            Q = (state.kernel_values() + problem.bias) * signs * signs[:, None] + np.diag(ridge)
-        p = np.zeros(state.size) if problem.linear is None else np.asarray(problem.linear, np.float64) / 2
-        slack = int(np.flatnonzero(signs == 0)[0]) if (signs == 0).any() else -1
-        return cls(Q, p * (problem.radius or 1.0) if problem.grows else p, ridge, slack, problem.grows)
-
-    def point(self, x: np.ndarray, solved: bool = False) -> Point:
-        """The feasible point that x is but for signs that are rounding, or a failure."""
-        x = np.maximum(x, 0.0)
-        if not self.grows:
-            x /= x.sum()
-        score = self.Q @ x - self.p
-        return Point(x, self._gap(x, score), float(self.p @ x - x @ score), solved)
-
-    def _gap(self, x: np.ndarray, score: np.ndarray) -> float:
-        if not self.grows:
-            return float(2 * (x @ score - score.min()))
-        own = np.arange(len(x)) != self.slack  # which has no ridge
-        x, score, ridge = x[own], score[own], self.ridge[own]
-        excess = np.where(score < ridge * x, score**2 / ridge, x * (2 * score - ridge * x))  # as in core/move.hpp
-        return float(excess.sum())
-
-    @cached_property
-    def _lengths(self) -> np.ndarray:
-        return np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))
-
-    def size(self, x: np.ndarray) -> np.ndarray:
-        """A bound of |Q||x| + |p|, what scores are sums of: |Q_ij| <= sqrt(Q_ii Q_jj)."""
-        return self._lengths * (self._lengths @ np.abs(x)) + np.abs(self.p)
-
-    def rounding(self, x: np.ndarray) -> float:
-        """Of the value."""
-        return ROUNDING * float(x @ self.size(x))
 
 
 @dataclass(frozen=True)
@@ -198,13 +137,13 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     return dpotrs(factor, right, lower=1)[0] if len(right) else right
 
 
-def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool] = lambda: False) -> Point:
+def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool] = lambda: False) -> Candidate:
     """The solution, or the best point that was found: never one of a larger gap, nor of a lower value, than the start.
 
     Rounds end when one does not halve the gap, or when it is ``late``. The proximal term gets stronger when a round
     fails.
     """
-    best, strength = program.point(start), 2 * len(start) * EPSILON
+    best, strength = program.candidate(start), 2 * len(start) * EPSILON
     for _ in range(ROUNDS):
         before, proximal = best.gap, Proximal(program, strength, best.x)
         for points in (proximal.exchange(), proximal.descend()):
@@ -219,11 +158,11 @@ def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool]
     return best
 
 
-def _nearest(program: Program, best: Point, points: Points, late: Callable[[], bool]) -> tuple[Point, bool]:
+def _nearest(program: Program, best: Candidate, points: Points, late: Callable[[], bool]) -> tuple[Candidate, bool]:
     """The point of the smallest gap among these and the best so far, and whether the last one is a solution."""
     finished, least = False, best.value - program.rounding(best.x)
     for x, is_solution in points:
-        found, finished = program.point(x), is_solution
+        found, finished = program.candidate(x), is_solution
         if found.gap < best.gap and found.value >= least:
             best = found
         if late():
@@ -233,26 +172,25 @@ def _nearest(program: Program, best: Point, points: Points, late: Callable[[], b
 
 def is_small(state: State) -> bool:
     """Whether the step is for it: few rows. A regression has two variables for each, rarely more than one of weight."""
-    if not isinstance(state, KernelState):
-        return False
-    groups = {group for group, _ in state.problem.segments}
-    return sum(len(state.problem.gram.groups[group]) for group in groups) <= LARGEST
+    return state.rows <= LARGEST
 
 
-def direct_step(state: KernelState) -> Correction | None:
+def direct_step(state: State) -> Correction | None:
     """The correction to the solution of the whole problem.
 
     It is empty at the solution, as far as rounding can tell, and where kernel values in double are to come first. None
     if nothing better was found and nothing says that there is none: the kernel is not positive semidefinite, say.
     """
     nothing = Correction(np.empty(0, np.int64), np.empty(0), empty=True)
-    if state.problem.gram.refinable:  # Q in single precision is neither semidefinite nor worth an exact solution
+    if state.refinable:  # Q in single precision is neither semidefinite nor worth an exact solution
         return nothing
-    program = Program.of(state)
+    program = state.program()
+    if program is None:
+        return None
     start = state.weights if program.grows else state.weights / state.radius
     with np.errstate(over="ignore", invalid="ignore"):  # kernel values out of range are an error of the run
-        found = solve_directly(program, start, lambda: state.clock() >= state.deadline)
-    if not found.gap < program.point(start).gap:
+        found = solve_directly(program, start, state.late)
+    if not found.gap < program.candidate(start).gap:
         return nothing if found.solved else None
     weights, growth = found.x, 1.0
     if program.grows:  # the slack gets half of the weight
@@ -262,3 +200,11 @@ def direct_step(state: KernelState) -> Correction | None:
         weights[program.slack] = radius - total
         weights, growth = weights / radius, radius / state.radius
     return Correction(np.arange(state.size), weights, scale=0.0, growth=growth, fused=True)
+
+
+def exact_weights(state: State) -> np.ndarray:
+    """Weights that solve a small problem to the limit of double precision."""
+    step = None if state.single else direct_step(state)
+    if step is None:
+        return state.face(np.arange(state.size)).solve(SecondOrderSwap())
+    return state.weights if step.empty else step.weights * (step.growth * state.radius)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import rays
-from ..rays import Move, Toward
+from ..rays import Move, SwapRay, Toward
 from ..state import State
 from ._base import Solver
 
@@ -24,7 +23,7 @@ class Swap(Solver):
 
     def choose(self, state: State) -> Move:
         i = state.toward()
-        swap = state.search(rays.Swap(i, self.descent_vertex(state, i)))
+        swap = state.search(SwapRay(i, self.descent_vertex(state, i)))
         toward = state.search(Toward(i))
         return swap.move() if swap.gain >= toward.gain else toward.move()
 

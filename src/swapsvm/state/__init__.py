@@ -13,20 +13,25 @@ search, ``move(m)`` a change of the weights. ``run`` is the loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..problems import Concave, LogDeterminant, Quadratic
-from ._base import Chooser, Limits, Ran, State
+from ._base import Chooser, Effort, Limits, Need, Ran, State
 from .concave import ConcaveState
 from .gradient import GradientState
-from .kernel import KernelState, Sampling
+from .kernel import KernelState
 from .log_determinant import LogDeterminantState
+from .sampling import Sampling
 
 __all__ = [
     "Chooser",
     "ConcaveState",
+    "Effort",
     "GradientState",
     "KernelState",
     "Limits",
     "LogDeterminantState",
+    "Need",
     "Problem",
     "Ran",
     "Sampling",
@@ -35,14 +40,19 @@ __all__ = [
 ]
 
 Problem = Concave | LogDeterminant | Quadratic
+STATES: dict[str, Callable[..., State]] = {
+    Quadratic.kind: KernelState,
+    Concave.kind: ConcaveState,
+    LogDeterminant.kind: LogDeterminantState,
+}
 
 
 def open_state(problem: Problem, *, sampling: int | Sampling | None = None, seed: int = 0) -> State:
     """The state of a problem, without weights yet."""
-    if isinstance(problem, Quadratic):
-        return KernelState(problem, sampling=sampling, seed=seed)
-    if sampling is not None:
+    if sampling is None:
+        return STATES[problem.kind](problem)
+    if not problem.samples:
         raise ValueError(
             f"sampling={sampling!r} needs a kernel problem; a general concave g gives its whole gradient at once"
         )
-    return LogDeterminantState(problem) if isinstance(problem, LogDeterminant) else ConcaveState(problem)
+    return STATES[problem.kind](problem, sampling=sampling, seed=seed)

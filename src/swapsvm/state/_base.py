@@ -7,21 +7,44 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from enum import Enum
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from .._core import Stopped, StopToken
+from ..problems.program import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW, is_recorded
 
+FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run
+
 
 class Chooser(Protocol):
-    """A solver, as a state sees it."""
+    """What chooses the moves of one run: a solver, or an object of its own where choices depend on the stage."""
 
     compiled: ClassVar[str | None]
 
+    @property
+    def stage(self) -> int: ...
+
     def choose(self, state: State) -> Move | Correction: ...
+
+
+class Need(Enum):
+    """What a solver may require of a state."""
+
+    EVERY_ROW = "every row in each sweep"
+    CONSTANT_DIAGONAL = "the constant diagonal of a minimum enclosing ball"
+
+
+def variation(diagonal: np.ndarray) -> str:
+    """The range of a diagonal in words; empty if it is constant."""
+    low, high = float(diagonal.min()), float(diagonal.max())
+    if not high - low > 1e-6 * max(abs(low), abs(high)):
+        return ""
+    constant = "it is constant for kernels such as 'rbf' and equal sample weights"
+    return f"the diagonal k(x, x) + 1/(C w) ranges from {low:.6g} to {high:.6g} ({constant})"
 
 
 @dataclass
@@ -44,6 +67,20 @@ class Limits:
     iteration: int = 0  # number of the last iteration so far
 
 
+class Effort(NamedTuple):
+    """How far the problem on a face is solved, and by which swaps.
+
+    A state with compiled blocks solves it to ``accuracy``, a part of its gap or value, in at most ``blocks`` blocks of
+    ``block`` variables. Other states let ``swaps`` run on the face until its gap is ``eps``.
+    """
+
+    block: int
+    blocks: int
+    accuracy: float
+    swaps: Chooser
+    eps: float
+
+
 class State(ABC):
     """The verbs. Subclasses hold the numbers."""
 
@@ -52,18 +89,43 @@ class State(ABC):
     support: np.ndarray
     value: float
     gap: float
-    gap_floor: float  # what rounding leaves of a gap
+    gap_floor: float  # the part of a gap that may be rounding
     exhausted: bool  # many moves in a row did not raise the value: the rest of the gap is noise of the arithmetic
     scale: float  # what a relative gap is relative to
     evaluations: int
-    clock: Callable[[], float] = staticmethod(time.perf_counter)
-    deadline: float = np.inf  # by that clock: no move is begun after it, nor on any face
-    token: StopToken | None = None  # what long computations look at; they end by ``Stopped``
-    certified = True  # whether value and gap are certified as they are; a state may have to be asked to
+    certified = True  # whether value and gap are certified; a state may have to be asked to
     gap_rounding = 0.0  # the part of a certified gap that bounds its rounding
     value_rounding = 0.0  # how far a certified value can be off
+    certificate_seconds = 0.0  # estimated duration of a certificate
     single = False  # whether it computes in single precision
+    refinable = False  # whether double precision would be more exact
     radius = 1.0  # what the weights sum to
+    rows = np.inf  # of the data, if g is a quadratic form of their kernel values
+    largest_face = np.inf  # variables of a face whose kernel values fit into the cache
+    largest_value = np.inf  # a proven bound on max g
+    memory_pays = False  # whether kernel values are worth keeping between sweeps
+    patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
+    samplings = 0  # samples drawn
+    _clock: Callable[[], float] = staticmethod(time.perf_counter)
+    _deadline: float = np.inf
+    _token: StopToken | None = None
+
+    def limit(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        deadline: float = np.inf,
+        token: StopToken | None = None,
+    ) -> None:
+        """Begin no move after the deadline, here or on a face; ``token`` makes long computations raise ``Stopped``."""
+        self._clock, self._deadline, self._token = clock, deadline, token
+
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._clock() >= self._deadline
+
+    def lacks(self, need: Need) -> str:
+        """Why the state does not offer what a solver requires; empty if it does."""
+        return ""
 
     @abstractmethod
     def toward(self) -> int:
@@ -91,28 +153,23 @@ class State(ABC):
 
     @abstractmethod
     def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
-        """Put these weights in place of all others."""
+        """Set these weights, and all others to 0."""
 
     @abstractmethod
     def certify(self) -> None:
         """Recompute gradient, value and gap from scratch, in double."""
 
     def prove(self) -> None:
-        """Certify without a pass over all rows, as well as that goes."""
+        """Certify as well as possible without a pass over all rows."""
         self.certify()
-
-    @property
-    def certificate_seconds(self) -> float:
-        """How long a certificate will take, roughly."""
-        return 0.0
 
     @abstractmethod
     def snapshot(self) -> dict[str, np.ndarray]:
-        """All that the next moves depend on, but kernel values."""
+        """All that the next moves depend on, except kernel values."""
 
     @abstractmethod
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Back to a snapshot of the same problem, to the last bit."""
+        """Return to a snapshot of the same problem, to the last bit."""
 
     @abstractmethod
     def face(self, variables: np.ndarray) -> State:
@@ -120,76 +177,82 @@ class State(ABC):
 
     def _placed(self, face: State, weights: np.ndarray) -> State:
         """The state of a face at these weights; before the start of a run there are none."""
-        face.clock, face.deadline, face.token = self.clock, self.deadline, self.token
+        face.limit(self._clock, self._deadline, self._token)
         if weights.any():
             face.set_weights(np.arange(face.size), weights)
         return face
 
-    @abstractmethod
-    def diagonal_range(self) -> tuple[float, float]:
-        """Smallest and largest Q_ii; the slack vertex, whose is 0, is not counted."""
-
     @property
     def support_size(self) -> int:
+        """Number of active variables."""
         return len(self.support)
 
-    @property
-    def memory_pays(self) -> bool:
-        """Whether kernel values are worth keeping between sweeps."""
-        return False
-
-    @property
-    def largest_face(self) -> float:
-        """How many variables a face may have for its kernel values to fit into the budget of memory."""
-        return np.inf
+    @abstractmethod
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random variables on whose face a run starts."""
 
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
         """Weights of a run that does not solve the problem on its first variables."""
         return np.ones(len(variables))
 
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
-        """All variables so that the first ones, however many, are a sample of the data."""
+        """All variables in an order whose beginnings, however long, are samples of the data."""
         return rng.permutation(self.size)
 
     @abstractmethod
     def violators(self, count: int) -> np.ndarray:
         """The inactive variables with the steepest toward slope, at most ``count``."""
 
+    def extreme(self, size: int) -> np.ndarray:
+        """This many variables: the best toward vertices and the worst active ones."""
+        return np.concatenate([self.support, self.violators(size)])[:size]
+
     def shrink(self) -> None:  # noqa: B027 - a state may have nothing to leave out
         """Leave out, until the next certificate, variables that are the last to enter, if that saves anything."""
 
-    def watch(self, variables: np.ndarray) -> None:  # noqa: B027 - the same
+    def restrict(self, variables: np.ndarray) -> None:  # noqa: B027 - the same
         """Look only at these variables and the active ones until the next certificate, if that saves anything."""
 
-    @property
-    def patience(self) -> int:
-        """How many certificates in a row may fail to halve the gap before the run is at the end of its arithmetic."""
-        return 0
+    def refresh(self) -> None:  # noqa: B027 - the same
+        """Look at every variable again."""
 
-    def confirmed(self, stop_gap: float) -> bool:
-        """Whether a gap that was reached may be certified now. A sampled state looks again first."""
-        return True
+    def program(self) -> Program | None:
+        """The problem as a dense quadratic program, if it is a quadratic."""
+        return None
 
-    @property
-    def trusts_samples(self) -> bool:
-        """Whether the gap of a sample ends the run, whatever the certificate says."""
-        return False
+    def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
+        """Weights that solve the problem on these variables, which contain the support."""
+        variables = np.sort(variables)
+        return Correction(variables, self.face(variables).solve(effort.swaps, eps=effort.eps))
+
+    def solve(self, swaps: Chooser, *, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
+        """Weights that solve a small problem to that gap, or as far as double precision or ``FACE_MOVES`` go."""
+        if not self.weights.any():
+            self.set_weights(np.arange(self.size), np.full(self.size, self.radius / self.size))
+        self.run(swaps, Limits(moves=FACE_MOVES, tol=tol, eps=eps))
+        return self.weights
+
+    def claim(self, target: float) -> str | None:
+        """The reason to end once the target is reached, or None to go on. A sampled state looks again first."""
+        return "unconfirmed"
 
     def refined(self) -> State | None:
         """A more exact state of the problem, without weights yet, or None if there is none."""
         return None
 
-    def run(self, solver: Chooser, limits: Limits) -> Ran:
+    def run(self, chooser: Chooser, limits: Limits) -> Ran:
         """The loop: the solver chooses, the state moves."""
         start, ran, records = time.perf_counter(), Ran(), []
-        while ran.moves < limits.moves and self.gap > max(limits.eps, limits.tol * self.scale):
-            if self.clock() >= self.deadline:
+        while ran.moves < limits.moves:
+            if self.late() or (self._token is not None and self._token.stopped):
+                break
+            if not self.gap > max(limits.eps, limits.tol * self.scale):
                 break
             ran.stalled = self.exhausted or self.gap <= self.gap_floor
             if ran.stalled:
                 break
             try:
-                move = solver.choose(self)
+                move = chooser.choose(self)
                 ran.stalled = move.empty
                 if ran.stalled:
                     break
@@ -200,17 +263,7 @@ class State(ABC):
             ran.kinds[move.kind] += 1
             iteration = limits.iteration + ran.moves
             if is_recorded(iteration):
-                seconds = time.perf_counter() - start
-                records.append(
-                    (
-                        iteration,
-                        self.support_size,
-                        self.evaluations,
-                        KINDS.index(move.kind),
-                        seconds,
-                        self.value,
-                        self.gap,
-                    )
-                )
+                kind, seconds = KINDS.index(move.kind), time.perf_counter() - start
+                records.append((iteration, self.support_size, self.evaluations, kind, seconds, self.value, self.gap))
         ran.records = np.array(records, RAW)
         return ran

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import brentq
 
+from ..arrays import ArrayLike
 from ..problems import Concave, LogDeterminant
 from ..problems.log_determinant import EPSILON
 from ..rays import Ray, Search
-from ._base import State
+from ._base import Need, State, variation
 from .gradient import GradientState
 
 _DOMAIN = ". If g has a domain (a logarithm of sums, say), pass start=, a point inside of it"
@@ -20,7 +19,7 @@ class ConcaveState(GradientState):
     """The state of a user's own g."""
 
     def __init__(self, problem: Concave | LogDeterminant) -> None:
-        self.problem: Any = problem
+        self.problem = problem
         self.size = problem.size
         self.weights = np.zeros(problem.size)
         self.evaluations = 0
@@ -30,6 +29,9 @@ class ConcaveState(GradientState):
     def scale(self) -> float:  # type: ignore[override]
         """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
         return max(1.0, abs(self.value))
+
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        return np.asarray(self.problem.start_variables(count, rng))
 
     def second_order_away(self, i: int) -> int:
         """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
@@ -56,12 +58,13 @@ class ConcaveState(GradientState):
     def face(self, variables: np.ndarray) -> State:
         return self._placed(type(self)(self.problem.restricted(variables)), self.weights[variables])
 
-    def diagonal_range(self) -> tuple[float, float]:
+    def lacks(self, need: Need) -> str:
+        if need is Need.EVERY_ROW:
+            return ""
         if self.problem.hessian is None:
-            raise ValueError("the diagonal of a general concave g is known only if it offers hessian entries")
+            return "the diagonal of a general concave g is unknown without its hessian"
         every = np.arange(self.size)
-        diagonal = -self._hessian(every, every) / 2
-        return float(diagonal.min()), float(diagonal.max())
+        return variation(-self._hessian(every, every) / 2)
 
     def slope(self, direction: np.ndarray, step: float) -> float:
         """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
@@ -109,7 +112,7 @@ class ConcaveState(GradientState):
         self.gap_floor = 8 * EPSILON * max(float(np.abs(gradient).max()), abs(self.value))
 
 
-def _in_double(found: Any, name: str) -> np.ndarray:
+def _in_double(found: ArrayLike, name: str) -> np.ndarray:
     """What a user's function gave, as an array of its own. A certificate of single precision would be none."""
     array = np.array(found)
     if array.dtype.kind == "f" and array.dtype.itemsize < 8:

@@ -13,7 +13,7 @@ from ..kernels import Precomputed
 from ..problems import Quadratic
 from ..problems.hull import Hull
 from ..rays import Ray, Search
-from ._base import State
+from ._base import Need, State
 from .gradient import GradientState
 from .kernel import KernelState
 
@@ -39,6 +39,9 @@ class HullState(GradientState):
     @property
     def scale(self) -> float:  # type: ignore[override]
         return abs(self.value)
+
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        return np.arange(min(count, self.size))
 
     def second_order_away(self, i: int) -> int:
         """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / |z_i - z_j|^2 over active j."""
@@ -75,10 +78,8 @@ class HullState(GradientState):
             face.set_weights(np.arange(face.size), self.weights[variables])
         return face
 
-    def diagonal_range(self) -> tuple[float, float]:
-        raise ValueError(
-            "solver='cvm' looks at every Q_ii, and a hull is not listed: use solver='fcfw', the same steps"
-        )
+    def lacks(self, need: Need) -> str:
+        return "" if need is Need.EVERY_ROW else "the vertices of a hull are not listed"
 
     def _evaluate(self) -> None:
         self.evaluations += 1

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
 from .. import _core
 from ..problems import Quadratic
-from ..rays import KINDS, Away, Correction, Move, Ray, Search, Swap, Toward
+from ..problems.program import Program
+from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
-from ._base import Chooser, Limits, Ran, State
-
-LOOKS = 64  # most samples that are drawn between two looks at the stop rules
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How to look for the toward vertex among a few random variables.
-
-    Parameters
-    ----------
-    size : int, default=59
-        Variables in a sample; 59 contain one of the best 5 % with probability 0.95.
-    with_active : bool, default=True
-        The active variables are candidates too, which costs nothing. False is [SWAP14].
-    trusted : int, optional
-        So many samples in a row without a violator end the run (``stop_reason`` ``"sample"``), as in [SWAP14]; the gap
-        that is then reported is the certified one, which may be large. By default only a full pass ends it.
-    """
-
-    size: int = 59
-    with_active: bool = True
-    trusted: int | None = None
-
-    def __post_init__(self) -> None:
-        if int(self.size) != self.size or self.size < 1:
-            raise ValueError(f"sampling={self.size!r} must be a positive integer, or None to look at every row")
-        if self.trusted is not None and self.trusted < 1:
-            raise ValueError(f"trusted={self.trusted!r} must be a positive number of samples, or None")
+from ._base import Chooser, Effort, Limits, Need, Ran, State, variation
+from .sampling import NO_LOOKS, SampleLooks, Sampling
 
 
 class KernelState(State):
@@ -61,25 +37,42 @@ class KernelState(State):
         else:
             chosen = (int(min(self.sampling.size, self.size)), self.sampling.with_active, seed)
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
-        self._token: _core.StopToken | None = None
-        self._patience, self._empty = 1, 0  # empty samples in a row before a full pass, and so far
+        self._looks = None if self.sampling is None else SampleLooks(self.sampling.trusted)
+        self.patience = 0 if self.sampling is None else 20  # samples see little of the gap: it falls slowly
+        self.single, self.refinable = problem.gram.single, problem.gram.refinable
+        self.rows = sum(len(problem.gram.groups[group]) for group in {group for group, _ in problem.segments})
+        self.largest_value, self.largest_face = problem.largest_value, problem.gram.largest_face
+        self.memory_pays = self.sampling is None and problem.gram.memory_pays
 
-    radius = property(lambda self: self.core.radius)
-    weights = property(lambda self: np.asarray(self.core.weights) * self.core.radius)
-    support = property(lambda self: np.asarray(self.core.support))
-    support_size = property(lambda self: self.core.support_size)
-    value = property(lambda self: self.core.value)
-    gap = property(lambda self: self.core.gap)
-    gap_floor = property(lambda self: self.core.gap_floor)
-    exhausted = property(lambda self: self.core.exhausted)
-    scale = property(lambda self: self.core.scale)
-    evaluations = property(lambda self: self.problem.gram.evaluations)
-    single = property(lambda self: self.problem.gram.single)
+    radius = property(attrgetter("core.radius"))
+    support = property(attrgetter("core.support"))
+    support_size = property(attrgetter("core.support_size"))
+    value = property(attrgetter("core.value"))
+    gap = property(attrgetter("core.gap"))
+    gap_floor = property(attrgetter("core.gap_floor"))
+    exhausted = property(attrgetter("core.exhausted"))
+    scale = property(attrgetter("core.scale"))
+    certified = property(attrgetter("core.certified"))
+    gap_rounding = property(attrgetter("core.gap_rounding"))
+    value_rounding = property(attrgetter("core.value_rounding"))
+    certificate_seconds = property(attrgetter("core.certificate_seconds"))
+    evaluations = property(attrgetter("problem.gram.core.evaluations"))
 
     @property
-    def samplings(self) -> int:
-        """How many samples were drawn."""
+    def weights(self) -> np.ndarray:  # type: ignore[override]  # read-only here
+        """b of the problem: they sum to the radius."""
+        return np.asarray(self.core.weights * self.core.radius)
+
+    @property
+    def samplings(self) -> int:  # type: ignore[override]  # read-only here
+        """Samples drawn."""
         return 0 if self.sampling is None else int(self.core.samplings)
+
+    def lacks(self, need: Need) -> str:
+        if need is Need.EVERY_ROW:
+            return "" if self.sampling is None else f"sampling={self.sampling.size} shows a few rows at a time"
+        diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
+        return variation(diagonal[self.problem.signs != 0])  # the slack vertex has none
 
     def toward(self) -> int:
         return int(self.core.toward)
@@ -99,7 +92,7 @@ class KernelState(State):
                 found = self.core.search_toward(i)
             case Away(j):
                 found = self.core.search_away(j)
-            case Swap(i, j):
+            case SwapRay(i, j):
                 found = self.core.search_swap(i, j)
         return Search(ray, *found)
 
@@ -114,18 +107,19 @@ class KernelState(State):
     def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
         self.core.set_weights(np.asarray(variables, np.int32), np.asarray(weights, np.float64))
 
-    def set_ridge(self, ridge: Any) -> None:
+    def set_ridge(self, ridge: float | np.ndarray) -> None:
         """Another ridge at the same weights, which stay feasible; no kernel value is computed."""
         self.problem = replace(self.problem, ridge=ridge)
+        self.largest_value = self.problem.largest_value
         self.core.set_ridge(np.atleast_1d(np.asarray(ridge, dtype=np.float64)))
 
-    @property
-    def token(self) -> _core.StopToken | None:
-        return self._token
-
-    @token.setter
-    def token(self, token: _core.StopToken | None) -> None:
-        self._token = token
+    def limit(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        deadline: float = np.inf,
+        token: _core.StopToken | None = None,
+    ) -> None:
+        super().limit(clock, deadline, token)
         self.core.set_token(token)
 
     def certify(self) -> None:
@@ -134,17 +128,14 @@ class KernelState(State):
     def prove(self) -> None:
         self.core.prove()
 
-    certified = property(lambda self: self.core.certified)
-    gap_rounding = property(lambda self: self.core.gap_rounding)
-    value_rounding = property(lambda self: self.core.value_rounding)
-    certificate_seconds = property(lambda self: self.core.certificate_seconds)
-
     def snapshot(self) -> dict[str, np.ndarray]:
-        return {**self.core.snapshot(), "looks": np.array([self._patience, self._empty])}
+        return {**self.core.snapshot(), "looks": self._looks.counts() if self._looks else np.array(NO_LOOKS)}
 
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
         core = dict(snapshot)
-        self._patience, self._empty = core.pop("looks").tolist()
+        looks = core.pop("looks")
+        if self._looks:
+            self._looks.restore(looks)
         self.core.restore(**core)
 
     def face(self, variables: np.ndarray) -> State:
@@ -153,50 +144,11 @@ class KernelState(State):
             KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
         )
 
-    def kernel_values(self) -> np.ndarray:
-        """k of every two variables, in double; for problems of a few hundred."""
-        return np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64)
+    def claim(self, target: float) -> str | None:
+        return self._looks.claim(self.core, target) if self._looks else "unconfirmed"
 
-    def diagonal_range(self) -> tuple[float, float]:
-        diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
-        of_rows = diagonal[self.problem.signs != 0]
-        return float(of_rows.min()), float(of_rows.max())
-
-    @property
-    def patience(self) -> int:
-        return 0 if self.sampling is None else 20  # a sample sees little of the gap: full passes bring it on slowly
-
-    def confirmed(self, stop_gap: float) -> bool:
-        if self.sampling is None:
-            return True
-        needed = self.sampling.trusted or self._patience
-        for _ in range(LOOKS):
-            self._empty += 1
-            if self._empty >= needed:
-                self._empty = 0
-                self._patience = min(
-                    2 * self._patience, LOOKS
-                )  # should the full pass find a violator, the next is later
-                return True
-            self.core.look()
-            if self.gap > stop_gap:
-                self._empty = 0
-                return False
-        return False
-
-    @property
-    def trusts_samples(self) -> bool:
-        return self.sampling is not None and self.sampling.trusted is not None
-
-    @property
-    def memory_pays(self) -> bool:
-        return self.sampling is None and self.problem.gram.memory_pays
-
-    @property
-    def largest_face(self) -> float:
-        gram = self.problem.gram
-        budget = gram.cache_counts["budget"] / (2 if gram.memory_pays else 1)  # the other half is for lines
-        return max(512.0, float(np.sqrt(budget / gram.dtype.itemsize)))
+    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        return self.problem.start_variables(count, rng)
 
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
         return self.problem.start_weights(variables)
@@ -210,34 +162,34 @@ class KernelState(State):
     def shrink(self) -> None:
         self.core.shrink()
 
-    def watch(self, variables: np.ndarray) -> None:
-        """Until the next certificate, look only at these variables and the active ones."""
+    def restrict(self, variables: np.ndarray) -> None:
         self.core.watch(np.asarray(variables, np.int32))
 
     def refresh(self) -> None:
-        """Look at every variable again; h is summed afresh."""
         self.core.refresh()
 
     def extreme(self, size: int) -> np.ndarray:
-        """So many variables: the best toward vertices and the worst active ones."""
         return np.asarray(self.core.extreme(size))
 
-    def solve_on(self, variables: np.ndarray, block: int, blocks: int, accuracy: float) -> Correction:
-        """Weights that solve the problem on these variables to a part of their gap or value, by blocks of swaps."""
-        capacity = min(self.largest_face, self.size)
+    def program(self) -> Program:
+        return self.problem.program(np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64))
+
+    def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
+        block, blocks, accuracy = effort[:3]
+        capacity = int(min(self.largest_face, self.size))
         listed = np.asarray(variables, np.int32)
-        found, weights, scale, growth = self.core.solve_on(listed, int(capacity), block, blocks, accuracy)
+        found, weights, scale, growth = self.core.solve_on(listed, capacity, block, blocks, accuracy)
         return Correction(found, weights, scale, growth, fused=True)
 
     def refined(self) -> State | None:
-        if not self.problem.gram.refinable:
+        if not self.refinable:
             return None
         return KernelState(self.problem.in_double(), sampling=self.sampling, seed=self.seed)
 
-    def run(self, solver: Chooser, limits: Limits) -> Ran:
-        if solver.compiled is None:
-            return super().run(solver, limits)
-        step: Any = getattr(_core.StepKind, solver.compiled)
+    def run(self, chooser: Chooser, limits: Limits) -> Ran:
+        if chooser.compiled is None:
+            return super().run(chooser, limits)
+        step = getattr(_core.StepKind, chooser.compiled)
         moves, stalled, kinds, records = self.core.run(step, limits.moves, limits.tol, limits.eps, limits.iteration)
         return Ran(
             moves,

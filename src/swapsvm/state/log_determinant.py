@@ -6,8 +6,9 @@ from math import isnan
 
 import numpy as np
 
-from ..problems.log_determinant import EPSILON, Moments
-from ..rays import Away, Move, Ray, Search, Swap, Toward
+from ..problems.log_determinant import EPSILON, LogDeterminant, Moments
+from ..rays import Away, Move, Ray, Search, SwapRay, Toward
+from ._base import Need
 from .concave import ConcaveState
 
 REFRESH = 64  # moves after which moments are computed from scratch: changes of low rank add up rounding
@@ -16,6 +17,7 @@ REFRESH = 64  # moves after which moments are computed from scratch: changes of 
 class LogDeterminantState(ConcaveState):
     """The state of log det M(a): its line searches are closed forms, and a move is a change of M of rank one or two."""
 
+    problem: LogDeterminant
     moments: Moments
     _unrefreshed: int  # moves since all was computed from scratch
 
@@ -30,12 +32,12 @@ class LogDeterminantState(ConcaveState):
                 step, gain = self.moments.toward(i)
             case Away(j):
                 step, gain = self.moments.away(j)
-            case Swap(i, j):
-                step, gain = self.moments.swap(i, j)
+            case SwapRay(i, j):
+                step, gain = map(float, self.moments.swap(i, j))
         longest = ray.longest(self.weights)
         if not step > 0 or not longest < np.inf:
             return Search(ray, 0.0, 0.0, False)
-        return Search(ray, float(min(step, longest)), float(gain), bool(step >= longest))
+        return Search(ray, float(min(step, longest)), gain, bool(step >= longest))
 
     def second_order_away(self, i: int) -> int:
         """By the gain itself."""
@@ -60,10 +62,8 @@ class LogDeterminantState(ConcaveState):
         self._unrefreshed = int(unrefreshed)
         self._read()
 
-    def diagonal_range(self) -> tuple[float, float]:
-        raise ValueError(
-            "a log determinant is no enclosing ball, as solver='cvm' needs: use solver='fcfw', the same steps"
-        )
+    def lacks(self, need: Need) -> str:
+        return "" if need is Need.EVERY_ROW else "a log determinant is no enclosing ball"
 
     def _follow(self, move: Move) -> None:
         self._unrefreshed += 1

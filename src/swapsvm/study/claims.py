@@ -1,4 +1,4 @@
-"""What [SWAP14] claims about its experiments, each with the check that says whether it holds here."""
+"""What [SWAP14] claims about its experiments, each with the check whether it holds here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from .checks import (
-    ALL,
-    MOST,
-    Verdict,
     accuracies_close,
     all_faster,
     always_faster,
@@ -24,8 +21,8 @@ from .checks import (
     small_speedup,
     speedup_grows,
     times_close,
-    together,
 )
+from .evidence import ALL, MOST, Verdict, together
 from .protocol import EXPERIMENTS, FRANK_WOLFE, GROUPS
 from .rates import iterations_bounded, linear_rate, rows_do_not_matter
 from .summary import Results
@@ -40,7 +37,7 @@ Check = Callable[[Results], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: the part of the paper it is from, what it says, and how it is checked."""
+    """One claim: the section of the paper, the text, and the check."""
 
     section: str
     text: str

@@ -1,4 +1,4 @@
-"""The critical-difference diagram of [Demsar06]: methods on an axis of ranks, bars over those that do not differ."""
+"""The critical-difference diagram of [Demsar06]: methods on an axis of ranks, bars join those that do not differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Heights in rows of text; the axis is at 0, names hang below it.
+# Heights in rows of text; the axis is at 0, names are below it.
 RULER = 1.5
 FIRST_BAR = -0.45
 BAR_SPACING = 0.4
@@ -20,7 +20,7 @@ INK, QUIET, BAR = "0.15", "0.55", "#0072B2"
 
 
 class Label(NamedTuple):
-    """A method's name: on which side and in which row below the axis."""
+    """The name of a method, and its side and row below the axis."""
 
     name: str
     rank: float
@@ -36,12 +36,12 @@ def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
     diagram : RankDiagram
         From ``rank_diagram``.
     title : str, default=""
-        What was ranked.
+        Title of the diagram.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Save it with ``savefig``.
+        To be saved with ``savefig``.
     """
     from matplotlib.figure import Figure
 
@@ -64,7 +64,7 @@ def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
 
 
 def place_labels(diagram: RankDiagram) -> Iterator[Label]:
-    """The better half on the left, the others on the right; the outermost highest, so that no lines cross."""
+    """Better half on the left, others on the right, outermost highest, so that lines do not cross."""
     half = (len(diagram.names) + 1) // 2
     for place, (name, rank) in enumerate(zip(diagram.names, diagram.ranks, strict=True)):
         left = place < half
@@ -101,7 +101,7 @@ def draw_bars(axes: Axes, diagram: RankDiagram) -> None:
 
 
 def draw_label(axes: Axes, label: Label, first_row: float, methods: int) -> None:
-    """A line from the rank on the axis down to the name, and the rank beside it."""
+    """A line from the rank on the axis to the name, with the rank beside it."""
     margin = 0.06 * (methods - 1)
     end = 1 - margin if label.left else methods + margin
     height = first_row - label.row

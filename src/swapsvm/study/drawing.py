@@ -1,4 +1,4 @@
-"""The style that the report's drawings share. Each method has one colour and one marker everywhere."""
+"""The common style of the drawings: each method has one colour and one marker everywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Arguments = ParamSpec("Arguments")
 INK, QUIET, GRID = "#1c2330", "#5b6575", "#dde2ea"
-STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "svg.fonttype": "none",
     "svg.hashsalt": "swapsvm",
     "font.family": "sans-serif",
@@ -46,12 +46,13 @@ STYLE: dict[Any, Any] = {
 }
 WIDTH = 9.2  # inches, the report's column
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-DOTTED: dict[str, Any] = {"color": QUIET, "linestyle": (0, (1, 2)), "linewidth": 1.4, "zorder": 2}
+Keywords = dict[str, Any]  # of a call of matplotlib
+DOTTED: Keywords = {"color": QUIET, "linestyle": (0, (1, 2)), "linewidth": 1.4, "zorder": 2}
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is drawn; colours of [Okabe-Ito], which the colour-blind can tell apart."""
+    """How a method is drawn; the colours of Okabe and Ito are distinct for the colour-blind."""
 
     color: str
     marker: str
@@ -96,13 +97,13 @@ def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figur
     return figure, list(panels[0])
 
 
-def line_of(method: str, width: float | None = None) -> dict[str, Any]:
+def line_of(method: str, width: float | None = None) -> Keywords:
     """Keywords of a line."""
     look = LOOKS[method]
     return {"color": look.color, "linewidth": width or look.width, "zorder": look.order, "solid_joinstyle": "round"}
 
 
-def marker_of(method: str, cut: bool) -> dict[str, Any]:
+def marker_of(method: str, cut: bool) -> Keywords:
     """Keywords of a marker, hollow if the run was cut."""
     look = LOOKS[method]
     common = {"linestyle": "none", "marker": look.marker, "zorder": look.order + 2}
@@ -110,7 +111,7 @@ def marker_of(method: str, cut: bool) -> dict[str, Any]:
         edge = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
         return {**common, **edge, "markersize": look.size}
     edge = {"markerfacecolor": look.color, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    return {**common, **edge, "markersize": look.size + 1.3}  # the white edge is taken from it
+    return {**common, **edge, "markersize": look.size + 1.3}  # the white edge covers part of it
 
 
 def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method: str) -> None:
@@ -129,7 +130,7 @@ def reference(label: str) -> Artist:
 
 
 def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
-    """A line through a point of logarithmic axes, which keep their limits."""
+    """A line through a point of logarithmic axes, whose limits do not change."""
     ends, limits = np.array(axes.get_xlim()), axes.get_ylim()
     axes.set(xlim=ends, ylim=limits)
     axes.plot(ends, y * (ends / x) ** slope, **DOTTED)

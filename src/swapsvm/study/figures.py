@@ -1,7 +1,7 @@
 """The report's figures as SVG text.
 
-What cannot be drawn (no run, or a value that is not positive on a logarithmic axis) is left out; a hollow marker is a
-run that was cut at its time limit.
+Points without a run, and values that a logarithmic axis cannot show, are omitted. A hollow marker is a run that was cut
+at its time limit.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .drawing import (
     reference,
 )
 from .protocol import FRANK_WOLFE, METHODS
+from .records import Measure
 from .sketch import simplex_sketch as simplex_sketch
 from .summary import Results
 
@@ -39,18 +40,17 @@ if TYPE_CHECKING:
 
 CUT = "cut at the time limit"
 CUT_CURVE = "cut at the limit of time or iterations"
-PERCENT = {"accuracy": 100.0}
 
 
-class Point(NamedTuple):
-    """A median and whether it is of runs that were cut."""
+class MedianPoint(NamedTuple):
+    """The median of a data set, and whether any of its runs was cut."""
 
     data: str
     value: float
     cut: bool
 
 
-Series = dict[str, list[Point]]  # by method
+Series = dict[str, list[MedianPoint]]  # by method
 
 
 ranks = drawn(draw_ranks)
@@ -61,7 +61,7 @@ ranks = drawn(draw_ranks)
 
 @drawn
 def collection(
-    results: Results, experiment: str, data: Sequence[str], measure: str, *, label: str, log: bool
+    results: Results, experiment: str, data: Sequence[str], measure: Measure, *, label: str, log: bool
 ) -> Figure:
     """A measure against the number of training rows, over the sets of a collection."""
     return over_rows(series_of(results, experiment, data, measure), label, log)
@@ -69,7 +69,7 @@ def collection(
 
 @drawn
 def speedups(results: Results, experiment: str, data: Sequence[str]) -> Figure:
-    """How many times faster than CVM. A bound if one of the two runs was cut; nothing if both were."""
+    """Speed-up over CVM: a bound if one of the two runs was cut, omitted if both were."""
     series = series_of(results, experiment, data, "seconds")
     cvm = {point.data: point for point in series.pop("cvm", []) if point.value > 0}
     ratios = {method: ratios_to(cvm, points) for method, points in series.items()}
@@ -78,31 +78,19 @@ def speedups(results: Results, experiment: str, data: Sequence[str]) -> Figure:
     return figure
 
 
-def ratios_to(base: dict[str, Point], points: Iterable[Point]) -> list[Point]:
+def ratios_to(base: dict[str, MedianPoint], points: Iterable[MedianPoint]) -> list[MedianPoint]:
     """The base's value divided by each point's."""
     return [
-        Point(data, base[data].value / value, cut or base[data].cut)
+        MedianPoint(data, base[data].value / value, cut or base[data].cut)
         for data, value, cut in points
         if data in base and value > 0 and not (cut and base[data].cut)
     ]
 
 
 @drawn
-def sets(results: Results, experiment: str, data: Sequence[str], measure: str, *, label: str, log: bool) -> Figure:
+def sets(results: Results, experiment: str, data: Sequence[str], measure: Measure, *, label: str, log: bool) -> Figure:
     """A row for each data set, a marker for each method."""
     return dots(series_of(results, experiment, data, measure), label, log)
-
-
-@drawn
-def kernel_values(results: Results, experiment: str, data: Sequence[str]) -> Figure:
-    """Kernel evaluations, a row for each data set."""
-    return dots(series_of(results, experiment, data, "evaluations"), "kernel evaluations", log=True)
-
-
-@drawn
-def relative_gaps(results: Results, experiment: str, data: Sequence[str]) -> Figure:
-    """The certified relative gap at the end, a row for each data set."""
-    return dots(series_of(results, experiment, data, "relative_gap"), "certified relative gap at the end", log=True)
 
 
 @drawn
@@ -117,14 +105,14 @@ def iterations_by_rows(results: Results) -> Figure:
     return figure
 
 
-def series_of(results: Results, experiment: str, data: Sequence[str], measure: str) -> Series:
+def series_of(results: Results, experiment: str, data: Sequence[str], measure: Measure) -> Series:
     """Medians by method."""
-    scale = PERCENT.get(measure, 1.0)
+    scale = 100.0 if measure == "accuracy" else 1.0
     series: Series = {}
     for method in results.methods(experiment):
         medians = [(name, results.median(experiment, name, method, measure)) for name in data]
         series[method] = [
-            Point(name, scale * value, results.cut(experiment, name, method))
+            MedianPoint(name, scale * value, results.cut(experiment, name, method))
             for name, value in medians
             if value is not None and np.isfinite(value)
         ]
@@ -150,7 +138,7 @@ def over_rows(series: Series, label: str, log: bool, references: Sequence[Artist
 
 
 def dots(series: Series, label: str, log: bool) -> Figure:
-    """A row for each data set; methods a little above each other, so that equal values can be seen."""
+    """A row for each data set; methods are shifted vertically, so that equal values do not overlap."""
     series = drawable(series, log)
     names = list(dict.fromkeys(point.data for points in series.values() for point in points))
     figure, (axes,) = canvas(1.15 + 0.5 * max(len(names), 1))
@@ -173,7 +161,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
 
 
 def zoom(series: Series) -> float:
-    """Where the axis begins, so that a few bad values do not press all others together."""
+    """The start of the axis, so that outliers do not compress all other values."""
     values = [point.value for points in series.values() for point in points]
     if not values:
         return -np.inf
@@ -182,7 +170,7 @@ def zoom(series: Series) -> float:
 
 
 def drawable(series: Series, log: bool) -> Series:
-    """Without what a logarithmic axis cannot show, and without methods that have nothing."""
+    """The series without values that a logarithmic axis cannot show, and without empty methods."""
     kept = {method: [p for p in points if p.value > 0 or not log] for method, points in series.items()}
     return {method: points for method, points in kept.items() if points}
 
@@ -231,7 +219,7 @@ def convergence(results: Results, data: str) -> Figure:
 def linear_rate(results: Results, data: str) -> Figure:
     """The relative gap against iterations, not their logarithm: a linear rate is a straight line.
 
-    A panel for each method, as their iterations differ by orders of magnitude; dotted is a fit to the second half.
+    Each method has a panel, because iterations differ by orders of magnitude; the dotted line fits the second half.
     """
     curves = {method: curve for method, curve in curves_of(results, data).items() if method in FRANK_WOLFE}
     figure, panels = canvas(3.3, columns=max(len(curves), 1), sharey=True)
@@ -302,7 +290,7 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
         run = next((run for run in results.runs("convergence", data, method) if run.get("curve")), None)
         if run is not None:
             fields = {name: np.asarray(values, dtype=float) for name, values in run["curve"].items()}
-            with np.errstate(divide="ignore"):  # a value of zero: infinite, not drawn
+            with np.errstate(divide="ignore"):  # a value of zero gives infinity, which is not drawn
                 relative = np.minimum.accumulate(fields["gap"] / np.abs(fields["value"]))
             x = {name: fields[name] for name in ("iteration", "seconds", "evaluations", "gap")}
             curves[method] = Curve(**x, relative=relative, cut=bool(run["measures"]["cut"]))

@@ -1,4 +1,4 @@
-"""What is printed elsewhere, to stand beside our own numbers: ``paper.toml`` and ``published.toml`` as objects."""
+"""Published numbers to compare with ours: ``paper.toml`` and ``published.toml`` as objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .statistics import Alternative
 
 @dataclass(frozen=True)
 class PublishedTest:
-    """One Wilcoxon signed-rank test of the paper's table; see ``paper.toml`` for the fields."""
+    """One Wilcoxon signed-rank test of the paper; see ``paper.toml`` for the fields."""
 
     measure: str
     first: str
@@ -42,7 +42,7 @@ class PublishedStatistics:
 
 @cache
 def published_statistics() -> PublishedStatistics:
-    """All that the paper prints."""
+    """The statistics of the paper."""
     table = tomllib.loads(files(__package__).joinpath("paper.toml").read_text("utf-8"))
     tests = tuple(PublishedTest(**fields) for fields in table.pop("tests"))
     return PublishedStatistics(tests=tests, **table)
@@ -60,6 +60,6 @@ class PublishedAccuracy:
 
 @cache
 def published_accuracies() -> dict[str, PublishedAccuracy]:
-    """By data set."""
+    """Published accuracies by data set."""
     table = tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
     return {name: PublishedAccuracy(**fields) for name, fields in table.items()}

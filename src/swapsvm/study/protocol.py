@@ -1,23 +1,23 @@
-"""What is run: methods, groups of data sets, experiments, and the tasks they are made of.
+"""What is run: methods, groups of data sets, experiments and their trials.
 
 The paper's protocol ([SWAP14], "Experiments"): one versus one, RBF kernel, a start from 20 random rows, an absolute gap
-of 1e-6, samples of constant size for the toward vertex and 200 MB for kernel values (its programs grew out of those of
-CVM, whose default that is). It says neither how large a sample is nor what ends a sampled run. Here a sample has 59
-rows (one of the best 5 % is among them with probability 0.95), drawn from all rows. CVM ends after seven samples in a
-row without a violator, as its published program does; the Frank-Wolfe methods after three, because of one, three and
-seven, tried on w3a and a3a, three comes closest to what the paper reports there; the experiments ``trusted-1`` and
+of 1e-6, samples of constant size for the toward vertex and 200 MB for kernel values (its programs are based on those of
+CVM, which have that default). The paper states neither the size of a sample nor what ends a sampled run. Here a sample
+has 59 rows (with probability 0.95 it contains one of the best 5 %), drawn from all rows. CVM ends after seven samples
+in a row without a violator, as its published program does. The Frank-Wolfe methods end after three: of one, three and
+seven, tried on w3a and a3a, three comes closest to the results of the paper; the experiments ``trusted-1`` and
 ``trusted-7`` show the others. No full pass is made, so the certified gap, which is reported with each run, can be far
-above 1e-6. The second protocol, ours, looks at every row and ends at a certified relative gap.
+above 1e-6. The second protocol, ours, searches every row and ends at a certified relative gap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..state import Sampling
 from .paper import published_accuracies
+from .records import Settings
 
 METHODS = {"cvm": "CVM", "fw": "FW", "mfw": "MFW", "swap": "SWAP", "swap2": "SWAP-2o", "block": "block"}
 FRANK_WOLFE = ("fw", "mfw", "swap", "swap2")
@@ -43,23 +43,23 @@ class Experiment:
     ----------
     title : str
     settings : dict
-        Of ``SVC``, beside C, gamma, solver and seed.
+        Parameters of ``SVC`` other than C, gamma, solver and seed.
     sampling : Sampling or None
-        Of the Frank-Wolfe methods. CVM has its own, and the block engine looks at every row.
+        Sampling of the Frank-Wolfe methods. CVM has its own, and the block engine searches every row.
     methods, data : tuple of str
     repetitions : int
-        With seeds 0, 1, ...
+        Number of repetitions, with seeds 0, 1, ...
     curves : bool
-        Whether the records of the run are kept.
+        Whether the trace of the run is kept.
     parameters_of : str or None
-        The data set whose C and gamma all others use; by default each its own.
+        The data set whose C and gamma are used for all; by default each has its own.
     gamma_factor : float
-        By which gamma is multiplied: with s the mean squared distance it is 1 / (2 s) in the RBF kernel, 1 / s in the
-        polynomial one.
+        Factor of gamma: with s the mean squared distance, gamma is 1 / (2 s) in the RBF kernel and 1 / s in the
+        polynomial kernel.
     """
 
     title: str
-    settings: dict[str, Any]
+    settings: Settings
     sampling: Sampling | None
     methods: tuple[str, ...]
     data: tuple[str, ...]
@@ -123,9 +123,12 @@ EXPERIMENTS["published"] = replace(
 )
 
 
+Key = tuple[str, str, str, int, float, float]  # experiment, data, method, seed, C, gamma
+
+
 @dataclass(frozen=True)
-class Task:
-    """One run: an experiment's settings on a data set, with a method and a seed, for ``budget`` seconds at most."""
+class Trial:
+    """A run to make: an experiment on a data set with a method and a seed, limited to ``budget`` seconds."""
 
     experiment: str
     data: str
@@ -136,11 +139,11 @@ class Task:
     budget: float
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """What makes it the same run, however long it may take."""
+    def key(self) -> Key:
+        """What identifies the run, apart from its time limit."""
         return self.experiment, self.data, self.method, self.seed, self.C, self.gamma
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         """The parameters of ``SVC``."""
         experiment = EXPERIMENTS[self.experiment]
         sampling = experiment.sampling
@@ -165,8 +168,8 @@ FULL = Scale(tuple(EXPERIMENTS), EVERY_SET, tuple(METHODS), budget=60.0, repetit
 QUICK = Scale(tuple(EXPERIMENTS), ("w1a", "w2a", "a1a", "a2a", "pendigits", "reuters"), tuple(METHODS), 2.0, 1)
 
 
-def tasks_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator[Task]:
-    """All tasks, the first repetition of everything before the second; sets without parameters are left out."""
+def trials_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator[Trial]:
+    """All trials, ordered by repetition; data sets without parameters are omitted."""
     for seed in range(scale.repetitions):
         for name in scale.experiments:
             experiment = EXPERIMENTS[name]
@@ -177,11 +180,11 @@ def tasks_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator[
                 if gamma is None:
                     continue
                 for method in chosen(experiment.methods, scale.methods):
-                    yield Task(name, data, method, seed, C, gamma, scale.budget)
+                    yield Trial(name, data, method, seed, C, gamma, scale.budget)
 
 
 def parameters_for(name: str, data: str, parameters: dict[str, dict[str, float]]) -> tuple[float, float | None]:
-    """C and gamma of a task; None without them."""
+    """C and gamma of a trial; gamma is None if they were not tuned."""
     if name == "published":
         known = published_accuracies()[data]
         return known.C or 1.0, known.gamma
@@ -191,20 +194,20 @@ def parameters_for(name: str, data: str, parameters: dict[str, dict[str, float]]
 
 
 def chosen(these: Sequence[str], among: Sequence[str]) -> list[str]:
-    """Those of the first that are among the second."""
+    """The names of the first that the second has as well."""
     return [name for name in these if name in among]
 
 
 def data_named(words: Sequence[str]) -> tuple[str, ...]:
-    """Data sets of groups and single names."""
+    """The data sets of groups and single names."""
     found = [name for word in named("--only", words, (*GROUPS, *EVERY_SET)) for name in GROUPS.get(word, (word,))]
     return tuple(dict.fromkeys(found))
 
 
 def named(option: str, words: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Words that are all known."""
+    """The words, which must all be known."""
     known = tuple(known)
     for word in words:
         if word not in known:
-            raise ValueError(f"{option} {word}: use some of {', '.join(known)}, with commas between them")
+            raise ValueError(f"{option} {word}: use some of {', '.join(known)}, separated by commas")
     return tuple(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..datasets.registry import find_entry
-from .checks import NOT_RUN, Answer, Verdict, decided
+from .evidence import NOT_RUN, Answer, Verdict, combined, decided
 from .protocol import EXPERIMENTS, FRANK_WOLFE, GROUPS, METHODS
 from .summary import Results
 
@@ -15,7 +15,7 @@ AWAY = ("mfw", "swap", "swap2")
 
 
 def iterations_to(results: Results, data: str, method: str, gap: float) -> float | None:
-    """Iterations until the gap was so small; None if it never was."""
+    """Iterations until the gap was at most ``gap``; None if it never was."""
     runs = results.runs("convergence", data, method)
     if not runs:
         return None
@@ -25,7 +25,7 @@ def iterations_to(results: Results, data: str, method: str, gap: float) -> float
 
 
 def last_decades(results: Results, data: str, method: str) -> tuple[float, float, float] | None:
-    """Iterations until the gap was a hundred and ten times the smallest one, and that one."""
+    """Iterations until the gap was 100, 10 and 1 times the smallest gap."""
     runs = results.runs("convergence", data, method)
     if not runs:
         return None
@@ -51,7 +51,7 @@ def linear_rate(results: Results) -> Verdict:
     if not any(results.runs("convergence", d, "fw") for d in EXPERIMENTS["convergence"].data):
         return NOT_RUN
     text = "iterations of the last tenfold reduction of the gap over those of the one before (1: linear, 10: O(1/k))"
-    return decided(False if False in answers else None if None in answers else True, f"{text}: {'; '.join(parts)}")
+    return decided(combined(answers), f"{text}: {'; '.join(parts)}")
 
 
 def iterations_bounded(results: Results) -> Verdict:
@@ -65,11 +65,11 @@ def iterations_bounded(results: Results) -> Verdict:
             answers.append(None if exponent is None else exponent <= BOUNDED)
             parts.append(f"{METHODS[m]} {'unknown' if exponent is None else f'{exponent:.2f}'} on {d}")
     text = f"exponent of 1/eps in the iterations to a gap of eps, at most {BOUNDED} if bounded"
-    return decided(False if False in answers else None if None in answers else True, f"{text}: {', '.join(parts)}")
+    return decided(combined(answers), f"{text}: {', '.join(parts)}")
 
 
 def rows_do_not_matter(results: Results) -> Verdict:
-    """Whether iterations to a fixed gap do not grow with the rows. Those of a cut run are a lower bound."""
+    """Whether iterations to a fixed gap do not grow with the rows; those of a cut run are a lower bound."""
     parts: list[str] = []
     answers: list[Answer] = []
     sets = results.data("rows", GROUPS["web"])
@@ -86,4 +86,4 @@ def rows_do_not_matter(results: Results) -> Verdict:
         parts.append(f"{METHODS[m]} {exponent:.2f} ({steps[0]:.0f} on {sets[0]}, {steps[-1]:.0f} on {sets[-1]})")
     eps = EXPERIMENTS["rows"].settings["eps"]
     text = f"exponent of m in the iterations to a gap of {eps:g}, below {CONSTANT} if constant"
-    return decided(False if False in answers else None if None in answers else True, f"{text}: {', '.join(parts)}")
+    return decided(combined(answers), f"{text}: {', '.join(parts)}")

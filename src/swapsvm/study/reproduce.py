@@ -1,7 +1,7 @@
-"""``swapsvm reproduce``: tune if asked to, run what is due, write the report.
+"""``swapsvm reproduce``: tune if requested, make the runs that are due, write the report.
 
-Everything lies in one folder: ``runs.jsonl`` and ``tuning.jsonl``, one line a run, and the report made from them.
-Called again, it goes on where it stopped.
+One folder holds ``runs.jsonl`` and ``tuning.jsonl``, one line per run, and the report made from them. A second call
+continues the first.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ from ..datasets.loading import obtain
 from ..datasets.registry import find_entry
 from ..writing import whole_file
 from . import records
-from .protocol import Scale, Task, tasks_of
-from .records import Record
+from .protocol import Scale, Trial, trials_of
+from .records import Fold, Run
 from .runs import due, run_all
 from .summary import Results
-from .tuning import Point, as_toml, stored_parameters, tune
+from .tuning import GridPoint, as_toml, stored_parameters, tune
 
 Parameters = dict[str, dict[str, float]]
 
 
 def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
-    """Run what is missing of the study and write its report.
+    """Make the missing runs of the study and write its report.
 
     Parameters
     ----------
     scale : Scale
         What to run.
     folder : Path
-        Where raw results and the report go.
+        Folder of the raw results and the report.
     jobs : int
-        Runs at a time, each with one thread.
+        Number of runs at a time, each with one thread.
     retune : bool
-        Tune C and gamma again instead of taking those that come with the package.
+        Tune C and gamma again instead of using the values of the package.
     """
     require_extra()
     if jobs < 1:
-        raise ValueError(f"--jobs {jobs} must be a positive number of runs at a time")
+        raise ValueError(f"--jobs {jobs}: the number of runs at a time must be positive")
     if not scale.budget > 0:
-        raise ValueError(f"--budget {scale.budget:g} must be a positive number of seconds")
+        raise ValueError(f"--budget {scale.budget:g}: the number of seconds must be positive")
     present = [name for name in scale.data if is_there(name)]
     if retune:
         tune_all(present, folder, scale.budget)
     parameters = {**stored_parameters(), **own_parameters(folder)}
     for name in [name for name in present if name not in parameters]:
-        sys.stderr.write(f"{name} is left out: its C and gamma were not tuned yet; add --tune\n")
+        sys.stderr.write(f"{name} is left out: its C and gamma are not tuned yet; add --tune\n")
     raw = folder / "runs.jsonl"
-    tasks = due(tasks_of(replace(scale, data=tuple(present)), parameters), records.read(raw))
-    if tasks:
-        with progress(tasks, jobs) as report:
-            run_all(tasks, raw, jobs, report, write_failure)
+    trials = due(trials_of(replace(scale, data=tuple(present)), parameters), records.read_runs(raw))
+    if trials:
+        with progress(trials) as report:
+            run_all(trials, raw, jobs, report, write_failure)
     write_report(folder)
 
 
 def require_extra() -> None:
-    """Fail before the work, not after it."""
+    """Raise now, not after the runs."""
     try:
         for package in ("matplotlib", "rich"):
             import_module(package)
@@ -72,7 +72,7 @@ def require_extra() -> None:
 
 
 def is_there(name: str) -> bool:
-    """Whether the files of a data set are here or could be downloaded; else the reason goes to stderr."""
+    """Whether the files of a data set are here or can be downloaded; if not, print the reason."""
     try:
         for file in find_entry(name).files:
             obtain(file)
@@ -83,8 +83,8 @@ def is_there(name: str) -> bool:
 
 
 def tune_all(names: list[str], folder: Path, budget: float) -> None:
-    """Tune the sets and write what was chosen beside the raw lines, where the next call finds it."""
-    chosen = {name: Point(**values) for name, values in own_parameters(folder).items()}
+    """Tune the sets and write the result to the folder, where the next call finds it."""
+    chosen = {name: GridPoint(**values) for name, values in own_parameters(folder).items()}
     for name in names:
         chosen[name] = tune(name, folder / "tuning.jsonl", budget, write_tuning)
         with whole_file(folder / "parameters.toml") as file:
@@ -92,12 +92,12 @@ def tune_all(names: list[str], folder: Path, budget: float) -> None:
 
 
 def own_parameters(folder: Path) -> Parameters:
-    """What was tuned in this folder."""
+    """The parameters tuned in this folder."""
     path = folder / "parameters.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def write_tuning(record: Record) -> None:
+def write_tuning(record: Fold) -> None:
     """One line on stderr."""
     right = record["right"] / record["rows"]
     sys.stderr.write(
@@ -106,18 +106,18 @@ def write_tuning(record: Record) -> None:
     )
 
 
-def write_failure(task: Task, message: str) -> None:
+def write_failure(trial: Trial, message: str) -> None:
     """One line on stderr."""
-    what = f"{task.experiment} {task.data} {task.method} seed {task.seed}"
-    sys.stderr.write(f"{what} failed and will be tried again by the next call: {' '.join(message.split())}\n")
+    what = f"{trial.experiment} {trial.data} {trial.method} seed {trial.seed}"
+    sys.stderr.write(f"{what} failed; the next call tries it again: {' '.join(message.split())}\n")
 
 
 def write_report(folder: Path) -> None:
-    """The report from the raw lines of a folder."""
-    from .document import write
+    """Write the report from the raw lines in a folder."""
     from .report import make_report
+    from .report_files import write
 
-    write(make_report(Results(records.read(folder / "runs.jsonl"))), folder)
+    write(make_report(Results(records.read_runs(folder / "runs.jsonl"))), folder)
     sys.stdout.write(f"Report: {folder / 'report.html'}\n")
 
 
@@ -125,15 +125,15 @@ def write_report(folder: Path) -> None:
 
 
 @contextmanager
-def progress(tasks: list[Task], jobs: int) -> Iterator[Callable[[Task, Record], None]]:
-    """A bar with the expected remaining time on stderr; lines where nothing can be redrawn, as in a file."""
+def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], None]]:
+    """A bar on stderr with the estimated remaining time; lines if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    clock = Clock(tasks, jobs)
+    clock = Clock(trials)
     console = Console(stderr=True, highlight=False)
     if not console.is_interactive:
-        yield lambda task, record: print_line(clock.after(task), task, record)
+        yield lambda trial, record: print_line(clock.after(trial), trial, record)
         return
     columns = (
         TextColumn("{task.description:40}"),
@@ -142,54 +142,54 @@ def progress(tasks: list[Task], jobs: int) -> Iterator[Callable[[Task, Record], 
         TextColumn("{task.fields[left]}"),
     )
     with Progress(*columns, console=console) as bars:
-        bar = bars.add_task("starting", total=len(tasks), left="")
+        bar = bars.add_task("starting", total=len(trials), left="")
 
-        def report(task: Task, record: Record) -> None:
-            console.print(line_of(task, record), soft_wrap=True)
-            left = f"about {spoken(clock.after(task))} left"
-            bars.update(bar, advance=1, description=f"{task.experiment}: {task.data}, {task.method}", left=left)
+        def report(trial: Trial, record: Run) -> None:
+            console.print(line_of(trial, record), soft_wrap=True)
+            left = f"about {duration(clock.after(trial))} left"
+            bars.update(bar, advance=1, description=f"{trial.experiment}: {trial.data}, {trial.method}", left=left)
 
         yield report
 
 
 class Clock:
-    """Expects the remaining time from what the runs so far took of what they might have taken."""
+    """Estimates the remaining time from the expected and the actual times of finished runs."""
 
-    def __init__(self, tasks: list[Task], jobs: int) -> None:
-        self._began, self._jobs = time.monotonic(), jobs
-        self._left = sum(map(expected, tasks))
+    def __init__(self, trials: list[Trial]) -> None:
+        self._began = time.monotonic()
+        self._left = sum(map(expected, trials))
         self._done = 0.0
 
-    def after(self, task: Task) -> float:
-        """Seconds that are left once this task is done."""
-        self._done += expected(task)
-        self._left -= expected(task)
+    def after(self, trial: Trial) -> float:
+        """Remaining seconds after this trial."""
+        self._done += expected(trial)
+        self._left -= expected(trial)
         return max(0.0, (time.monotonic() - self._began) * self._left / self._done)
 
 
-def expected(task: Task) -> float:
-    """A guess of the seconds of a task, good enough for a bar: from its rows, up to its limit."""
-    slowness = {"block": 0.1, "swap2": 0.5, "fw": 10.0}.get(task.method, 2.0)
-    return min(task.budget, 0.5 + slowness * find_entry(task.data).rows / 1000)
+def expected(trial: Trial) -> float:
+    """A rough estimate of the seconds of a trial, from its rows and its limit."""
+    slowness = {"block": 0.1, "swap2": 0.5, "fw": 10.0}.get(trial.method, 2.0)
+    return min(trial.budget, 0.5 + slowness * find_entry(trial.data).rows / 1000)
 
 
-def print_line(left: float, task: Task, record: Record) -> None:
+def print_line(left: float, trial: Trial, record: Run) -> None:
     """One run on stderr."""
-    sys.stderr.write(f"{line_of(task, record)}  about {spoken(left)} left\n")
+    sys.stderr.write(f"{line_of(trial, record)}  about {duration(left)} left\n")
 
 
-def line_of(task: Task, record: Record) -> str:
-    """What a run came to."""
+def line_of(trial: Trial, record: Run) -> str:
+    """The result of a run."""
     measures = record["measures"]
     cut = "  cut" if measures["cut"] else ""
     return (
-        f"{task.experiment:12} {task.data:10} {task.method:6} seed {task.seed} {measures['seconds']:8.2f} s "
+        f"{trial.experiment:12} {trial.data:10} {trial.method:6} seed {trial.seed} {measures['seconds']:8.2f} s "
         f"{measures['accuracy']:7.2%} {measures['model_size']:6} vectors  gap {measures['relative_gap']:.1e}{cut}"
     )
 
 
-def spoken(seconds: float) -> str:
-    """A duration, roughly."""
+def duration(seconds: float) -> str:
+    """A rounded duration."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

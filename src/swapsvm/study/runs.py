@@ -1,4 +1,4 @@
-"""One run, and all of them: in processes of their own, each finished one a line in the file of raw results."""
+"""Making runs: each in its own process, each finished one a line in the file of raw results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import numpy as np
 
@@ -24,59 +23,63 @@ from ..datasets import Dataset, load
 from ..estimators import SVC
 from ..stopping import ConvergenceWarning
 from . import records
-from .protocol import EXPERIMENTS, Task
-from .records import Record
+from .protocol import EXPERIMENTS, Key, Trial
+from .records import Measures, Run, Settings
 
-CURVE_POINTS = 160  # of a run whose records are kept, in either direction
+CURVE_POINTS = 160  # kept of a trace, in either direction
+Repeated = tuple[str, str, str, float, float]  # a key without the seed
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class CpuTimedSVC(SVC):
-    """Limited by the CPU seconds of the thread that trains, which a busy machine does not change."""
+    """An SVC whose time limit counts CPU seconds of the training thread, which do not depend on the load."""
 
     _clock = staticmethod(time.thread_time)
 
 
-def run(task: Task) -> Record:
-    """Fit and measure. Times are CPU seconds of the one thread that trains, without the certifying pass at the end."""
-    data = loaded(task.data)
-    model = CpuTimedSVC(**task.settings())
+def run(trial: Trial) -> Run:
+    """Fit and measure. Times are CPU seconds of the training thread, without the certifying pass at the end."""
+    data = loaded(trial.data)
+    model = CpuTimedSVC(**trial.settings())
     began, cpu_began = time.perf_counter(), time.thread_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record says how it ended
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has the reason
         model.fit(data.X_train, data.y_train)
     cpu, wall = time.thread_time() - cpu_began, time.perf_counter() - began
-    certificate = sum(result.certificate_seconds for result in model.results_)
-    times = {"seconds": cpu - certificate, "certificate_seconds": certificate, "fit_wall_seconds": wall}
-    outcome: Record = {**describe(task), "measures": {**times, **measured(model, data)}}
-    if EXPERIMENTS[task.experiment].curves:
+    outcome: Run = {
+        "experiment": trial.experiment,
+        "data": trial.data,
+        "method": trial.method,
+        "seed": trial.seed,
+        "parameters": recorded_settings(trial),
+        "measures": measured(model, data, cpu, wall),
+        "environment": environment(),
+    }
+    if EXPERIMENTS[trial.experiment].curves:
         outcome["curve"] = curve(model.trace_)
-    return {**outcome, "environment": environment()}
+    return outcome
 
 
-@lru_cache(maxsize=1)  # tasks come sorted by data set
+@lru_cache(maxsize=1)  # trials are ordered by data set
 def loaded(name: str) -> Dataset:
-    """The data set of the next tasks."""
+    """The data set of the current trials."""
     return load(name)
 
 
-def describe(task: Task) -> Record:
-    """The task as it stands in a record."""
-    settings = task.settings()
-    sampling = settings.pop("sampling")
-    described = None if sampling is None else dict(vars(sampling))
-    return {
-        "experiment": task.experiment,
-        "data": task.data,
-        "method": task.method,
-        "seed": task.seed,
-        "parameters": {**settings, "sampling": described},
-    }
+def recorded_settings(trial: Trial) -> Settings:
+    """The parameters of the trial as JSON values."""
+    settings = trial.settings()
+    sampling = settings["sampling"]
+    return {**settings, "sampling": None if sampling is None else dict(vars(sampling))}
 
 
-def measured(model: SVC, data: Dataset) -> Record:
-    """What the report needs of a fitted model."""
+def measured(model: SVC, data: Dataset, cpu: float, wall: float) -> Measures:
+    """What the report needs to know of a fitted model."""
+    certificate = sum(result.certificate_seconds for result in model.results_)
     return {
+        "seconds": cpu - certificate,
+        "certificate_seconds": certificate,
+        "fit_wall_seconds": wall,
         "accuracy": float(np.mean(model.predict(data.X_test) == data.y_test)),
         "model_size": len(model.support_),
         "iterations": int(model.n_iter_.sum()),
@@ -89,8 +92,8 @@ def measured(model: SVC, data: Dataset) -> Record:
     }
 
 
-def curve(trace: np.ndarray) -> Record:
-    """Some of the records, evenly spaced in the logarithms of the iteration and of the gap, the smallest so far."""
+def curve(trace: np.ndarray) -> dict[str, list[float]]:
+    """Some records of a trace, evenly spaced in the logarithms of the iteration and of the smallest gap so far."""
     smallest = np.minimum.accumulate(trace["gap"])
     levels = np.geomspace(smallest[0], smallest[-1], CURVE_POINTS)
     by_gap = np.minimum(np.searchsorted(-smallest, -levels), len(trace) - 1)
@@ -102,7 +105,7 @@ def curve(trace: np.ndarray) -> Record:
 
 
 @cache
-def environment() -> Record:
+def environment() -> dict[str, object]:
     """Machine and versions."""
     packages = ("swapsvm", "numpy", "scipy", "scikit-learn")
     return {
@@ -117,7 +120,7 @@ def environment() -> Record:
 
 
 def cpu_name() -> str:
-    """As the system names it."""
+    """The name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
@@ -125,51 +128,48 @@ def cpu_name() -> str:
         return platform.processor() or platform.machine()
 
 
-# ---- all of them ------------------------------------------------------------------------------------------------
+# ---- all runs ---------------------------------------------------------------------------------------------------
 
 
-def due(tasks: Iterable[Task], known: Iterable[Record]) -> list[Task]:
-    """Tasks not yet in the file. What was cut is tried again only with more seconds; a repetition of it not at all."""
-    finished, limits = set(), dict[tuple[Any, ...], float]()
+def due(trials: Iterable[Trial], known: Iterable[Run]) -> list[Trial]:
+    """Trials still to run. A cut run is tried again only with a larger limit, and its repetitions not at all."""
+    finished, limits = set(), dict[Repeated, float]()
     for record in known:
         parameters = record["parameters"]
-        key = (
-            *(record[name] for name in ("experiment", "data", "method", "seed")),
-            parameters["C"],
-            parameters["gamma"],
-        )
+        problem = (parameters["C"], parameters["gamma"])
+        key: Key = (record["experiment"], record["data"], record["method"], record["seed"], *problem)
         if record["measures"]["cut"]:
             limits[without_seed(key)] = max(limits.get(without_seed(key), 0.0), parameters["max_time"])
         else:
             finished.add(key)
-    return [t for t in tasks if t.key not in finished and limits.get(without_seed(t.key), 0.0) < t.budget]
+    return [t for t in trials if t.key not in finished and limits.get(without_seed(t.key), 0.0) < t.budget]
 
 
-def without_seed(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The key that repetitions share."""
+def without_seed(key: Key) -> Repeated:
+    """The part of a key that repetitions share."""
     return (*key[:3], *key[4:])
 
 
 def run_all(
-    tasks: list[Task],
+    trials: list[Trial],
     output: Path,
     jobs: int,
-    report: Callable[[Task, Record], None],
-    failed: Callable[[Task, str], None],
+    report: Callable[[Trial, Run], None],
+    failed: Callable[[Trial, str], None],
 ) -> None:
-    """Run tasks, some at a time, and append their records as they come; ``report`` hears of each.
+    """Run ``jobs`` trials at a time, and append and ``report`` each record as soon as its run is finished.
 
-    A run that fails, or takes its process with it, is told to ``failed``; the others go on.
+    ``failed`` is called for a run that fails or ends its process; the others continue.
     """
-    for name in THREADS:  # for the processes to come; this one has its threads already
+    for name in THREADS:  # inherited by the processes; this one has started its threads already
         os.environ[name] = "1"
-    waiting, cut = iter(tasks), set[tuple[Any, ...]]()
+    waiting, cut = iter(trials), set[Repeated]()
     while True:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
             try:
                 if run_in(pool, waiting, jobs, cut, output, report, failed):
                     return
-            except BaseException:  # Ctrl-C: what still runs is not in the file yet, and would be waited for
+            except BaseException:  # after Ctrl-C, do not wait for unfinished runs
                 for process in active_children():
                     process.terminate()
                 raise
@@ -177,51 +177,50 @@ def run_all(
 
 def run_in(
     pool: ProcessPoolExecutor,
-    waiting: Iterator[Task],
+    waiting: Iterator[Trial],
     jobs: int,
-    cut: set[tuple[Any, ...]],
+    cut: set[Repeated],
     output: Path,
-    report: Callable[[Task, Record], None],
-    failed: Callable[[Task, str], None],
+    report: Callable[[Trial, Run], None],
+    failed: Callable[[Trial, str], None],
 ) -> bool:
-    """Run what is waiting until nothing is (True) or a process has died and with it the pool (False)."""
-    running: dict[Future[Record], Task] = {}
+    """Run waiting trials until none is left (True) or a process has died and broken the pool (False)."""
+    running: dict[Future[Run], Trial] = {}
     broken = False
     while not broken:
-        for task in following(waiting, jobs - len(running), cut):
-            running[pool.submit(run, task)] = task
+        for trial in following(waiting, jobs - len(running), cut):
+            running[pool.submit(run, trial)] = trial
         if not running:
             return True
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            task, error = running.pop(future), future.exception()
+            trial, error = running.pop(future), future.exception()
             if error is not None:
                 broken = broken or isinstance(error, BrokenProcessPool)
-                failed(task, f"{type(error).__name__}: {error}")
+                failed(trial, f"{type(error).__name__}: {error}")
                 continue
             record = future.result()
             records.append(output, record)
             if record["measures"]["cut"]:
-                cut.add(without_seed(task.key))
-            report(task, record)
-    for task in running.values():
-        failed(task, "its process ended with that of another run")
+                cut.add(without_seed(trial.key))
+            report(trial, record)
+    for trial in running.values():
+        failed(trial, "its process ended together with that of another run")
     return False
 
 
 def end_with_parent() -> None:
-    """Let a process of the pool not outlive the study that started it, however that ended."""
+    """End this process of the pool when the process that started it ends, however that happens."""
     parent = parent_process()
     if parent is not None:
-        watch = Thread(target=lambda: (wait_for([parent.sentinel]), os._exit(1)), daemon=True)
-        watch.start()
+        Thread(target=lambda: (wait_for([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
-def following(waiting: Iterator[Task], count: int, cut: set[tuple[Any, ...]]) -> Iterator[Task]:
-    """The next tasks, without repetitions of what was cut."""
+def following(waiting: Iterator[Trial], count: int, cut: set[Repeated]) -> Iterator[Trial]:
+    """The next trials, without repetitions of cut runs."""
     while count > 0:
-        task = next(waiting, None)
-        if task is None:
+        trial = next(waiting, None)
+        if trial is None:
             return
-        if task.seed == 0 or without_seed(task.key) not in cut:
+        if trial.seed == 0 or without_seed(trial.key) not in cut:
             count -= 1
-            yield task
+            yield trial

@@ -1,4 +1,4 @@
-"""The paper's significance tests on our numbers, as tables and figures."""
+"""The significance tests of the paper on our results, as tables and figures."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import NamedTuple
 import numpy as np
 
 from . import figures
-from .checks import MARKS, Status, decided_scores, least_p
-from .document import Block, Cell, Figure, Heading, Paragraph, Table
+from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
+from .evidence import MARKS, Status, decided_scores, least_p
 from .paper import PublishedTest, published_statistics
 from .protocol import METHODS, PAPER_METHODS
+from .records import Measure
 from .statistics import SignedRanks, friedman, holm, median_ratio, rank_diagram, signed_ranks
 from .summary import Results
 
-MEASURES = {"seconds": ("time", False), "accuracy": ("accuracy", True)}  # and whether higher is better
-FEWEST = 5  # data sets for a test to be worth its name
+MEASURES: dict[Measure, tuple[str, bool]] = {
+    "seconds": ("time", False),
+    "accuracy": ("accuracy", True),
+}  # name, and whether higher is better
+FEWEST = 5  # data sets for a meaningful test
 
 
 class Compared(NamedTuple):
-    """One of the paper's tests on our numbers; ``ours`` is None without pairs to compare."""
+    """One of the paper's tests on our results; ``ours`` is None if there are no pairs to compare."""
 
     published: PublishedTest
     pairs: np.ndarray
@@ -36,10 +40,10 @@ def statistics_section(results: Results) -> Iterator[Block]:
         yield Paragraph(f"Too few data sets for tests: at least {FEWEST} are needed.")
         return
     yield Paragraph(
-        "Medians over repetitions. Signed ranks after Wilcoxon with exact p-values, zeros and ties after Pratt. A run "
-        "that was cut took longer than one that finished in less; of two that were cut, and of accuracies of cut runs, "
-        "nothing is known: such sets are left out. In ranks over all methods who was cut is last, and accuracies are "
-        "compared where nobody was."
+        "The tests use medians over repetitions. Wilcoxon's signed ranks have exact p-values, with zeros and ties "
+        "treated as by Pratt. A run that was cut took longer than a run that finished within the same limit. Sets "
+        "where both runs were cut, and accuracies of cut runs, are left out. In ranks over all methods, cut runs are "
+        "last, and accuracies are compared only on sets without cut runs."
     )
     yield friedman_table(results)
     yield wilcoxon_table(compared)
@@ -48,8 +52,8 @@ def statistics_section(results: Results) -> Iterator[Block]:
             yield from rank_figure(results, measure, methods, name)
 
 
-def ranked_scores(results: Results, measure: str, methods: Sequence[str]) -> np.ndarray:
-    """A table for ranks: times, where who was cut is last, or accuracies of sets where nobody was cut."""
+def ranked_scores(results: Results, measure: Measure, methods: Sequence[str]) -> np.ndarray:
+    """Scores to rank: times, where cut methods are last, or accuracies of sets without cut runs."""
     data, scores = results.scores("paper", measure, methods)
     cut = np.array([[results.cut("paper", d, m) for m in methods] for d in data], dtype=bool).reshape(scores.shape)
     if measure == "accuracy":
@@ -57,7 +61,7 @@ def ranked_scores(results: Results, measure: str, methods: Sequence[str]) -> np.
     return np.where(cut, scores.max(axis=1, keepdims=True, initial=0.0), scores)
 
 
-def friedman_table(results: Results) -> Table:
+def friedman_table(results: Results) -> TableBlock:
     """Friedman's test of times and accuracies, with and without the block engine."""
     rows: list[tuple[str | Cell, ...]] = []
     for measure, (key, higher) in MEASURES.items():
@@ -74,15 +78,15 @@ def friedman_table(results: Results) -> Table:
             numbers = (f"{test.chi_square:.2f}", f"{test.f_statistic:.2f}", pretty(test.p))
             rows.append((key, str(len(methods)), str(len(scores)), ranks, *numbers, paper))
     columns = ("measure", "methods", "sets", "average ranks", "chi-square", "F (Iman-Davenport)", "p", "p in the paper")
-    return Table("friedman", "Friedman's test with the correction of Iman and Davenport.", columns, rows)
+    return TableBlock("friedman", "Friedman's test with the correction of Iman and Davenport.", columns, rows)
 
 
 def compared_tests(results: Results) -> list[Compared]:
-    """The paper's tests on our numbers."""
+    """The paper's tests on our results."""
     keys = {name: key for key, name in METHODS.items()}
     found = []
     for test in published_statistics().tests:
-        measure = "seconds" if test.measure == "time" else "accuracy"
+        measure: Measure = "seconds" if test.measure == "time" else "accuracy"
         pairs = decided_scores(results, measure, keys[test.first], keys[test.second])
         ours = signed_ranks(pairs[:, 0], pairs[:, 1], test.direction) if len(pairs) else None
         found.append(Compared(test, pairs, ours, conclusion(test, pairs, ours)))
@@ -90,8 +94,11 @@ def compared_tests(results: Results) -> list[Compared]:
 
 
 def conclusion(test: PublishedTest, pairs: np.ndarray, ours: SignedRanks | None) -> Status:
-    """Whether ours is the paper's. So few pairs that no outcome is significant show nothing, and a hypothesis is only
-    kept if neither direction is significant."""
+    """Whether our conclusion is the paper's.
+
+    It is not testable with so few pairs that no outcome is significant. A hypothesis is kept only if neither direction
+    is significant.
+    """
     level = published_statistics().level
     if ours is None or least_p(len(pairs), test.direction == "two-sided") >= level:
         return Status.NOT_TESTABLE
@@ -101,7 +108,7 @@ def conclusion(test: PublishedTest, pairs: np.ndarray, ours: SignedRanks | None)
     return Status.CONFIRMED if ours.p >= level and either >= level else Status.NOT_CONFIRMED
 
 
-def wilcoxon_table(compared: list[Compared]) -> Table:
+def wilcoxon_table(compared: list[Compared]) -> TableBlock:
     """The paper's sixteen tests."""
     corrected = iter(holm([test.ours.p for test in compared if test.ours]))
     rows: list[tuple[str | Cell, ...]] = []
@@ -115,7 +122,7 @@ def wilcoxon_table(compared: list[Compared]) -> Table:
         ratio = f"{median_ratio(pairs[:, 0], pairs[:, 1]):.4g}"
         rejected = "rejected" if ours.p < published_statistics().level else "kept"
         rows.append((*first, *numbers, ratio, Cell(rejected, MARKS[status])))
-    return Table(
+    return TableBlock(
         "wilcoxon",
         "Wilcoxon's signed ranks beside the paper's p-values. The verdict compares the conclusions at the paper's "
         f"level of {published_statistics().level:g}.",
@@ -126,7 +133,7 @@ def wilcoxon_table(compared: list[Compared]) -> Table:
     )
 
 
-def rank_figure(results: Results, measure: str, methods: Sequence[str], name: str) -> Iterator[Figure]:
+def rank_figure(results: Results, measure: Measure, methods: Sequence[str], name: str) -> Iterator[FigureBlock]:
     """A critical-difference diagram."""
     scores = ranked_scores(results, measure, methods)
     if len(scores) >= FEWEST:
@@ -136,7 +143,7 @@ def rank_figure(results: Results, measure: str, methods: Sequence[str], name: st
         caption = (
             f"Average ranks by {what}, {len(methods)} methods on {len(scores)} sets; bars join what does not differ."
         )
-        yield Figure(f"ranks-{name}-{measure}", caption, figures.ranks(diagram))
+        yield FigureBlock(f"ranks-{name}-{measure}", caption, figures.ranks(diagram))
 
 
 def pretty(p: float) -> str:

@@ -1,6 +1,6 @@
-"""The three directions of the simplex, drawn from one point of a small problem: maximize g(a) = -a'Qa.
+"""The three directions at one point of the simplex, for a small problem: maximize g(a) = -a'Qa.
 
-Vertices are chosen by the gradient, arrows end where an exact line search does.
+The gradient selects the vertices; arrows end where an exact line search does.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..rays import Away, Ray, Swap, Toward
+from ..rays import Away, Ray, SwapRay, Toward
 from .drawing import INK, QUIET, canvas, drawn
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DIRECTIONS = {"toward": "#E69F00", "away": "#0072B2", "swap": "#009E73"}
 
 
 class Step(NamedTuple):
-    """A direction from the sketch's point: where the exact line search ends, and where the simplex does."""
+    """A direction from the point: where the exact line search ends, and where the simplex ends."""
 
     name: str
     formula: str
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """By how much g rises."""
+        """The increase of g."""
         return float(sketch_value(self.end) - sketch_value(SKETCH_POINT))
 
 
@@ -43,20 +43,20 @@ def sketch_value(a: np.ndarray) -> np.ndarray:
 
 
 def sketch_optimum() -> np.ndarray:
-    """It is inside the simplex, so Qa is the same in all places."""
+    """The optimum is interior, so all entries of Qa are equal."""
     a = np.linalg.solve(SKETCH_Q, np.ones(3))
     return a / a.sum()
 
 
 def sketch_steps() -> list[Step]:
-    """The three directions with the vertices that the gradient chooses."""
+    """The three directions with the vertices that the gradient selects."""
     gradient = -2.0 * SKETCH_Q @ SKETCH_POINT
     i, j = int(np.argmax(gradient)), int(np.argmin(gradient))
     toward, away = f"e{SUBSCRIPTS[i]}", f"e{SUBSCRIPTS[j]}"
     rays: list[tuple[str, str, Ray]] = [
         ("toward", f"{toward} \u2212 a", Toward(i)),
         ("away", f"a \u2212 {away}", Away(j)),
-        ("swap", f"{toward} \u2212 {away}", Swap(i, j)),
+        ("swap", f"{toward} \u2212 {away}", SwapRay(i, j)),
     ]
     steps = []
     for name, formula, ray in rays:
@@ -68,7 +68,7 @@ def sketch_steps() -> list[Step]:
 
 @drawn
 def simplex_sketch() -> Figure:
-    """Toward, away and swap from one point: dashed as far as the simplex goes, an arrow to where g is largest."""
+    """Toward, away and swap from one point: dashed to the boundary, an arrow to the largest g."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 

@@ -1,4 +1,4 @@
-"""Which methods differ, over several data sets: the tests of [SWAP14], after [Demsar06].
+"""Statistical comparison of methods over several data sets: the tests of [SWAP14], following [Demsar06].
 
 Scores are arrays of data sets (rows) by methods (columns). Friedman's test asks whether any methods differ; Wilcoxon's
 signed ranks compare two of them; Holm corrects several p-values; Nemenyi's critical difference compares all pairs.
@@ -22,7 +22,7 @@ from scipy import stats
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-# Equal numbers may come out of different sums: 0.3 - 0.2 is not 0.2 - 0.1. Relative to the largest score.
+# Relative to the largest score: equal numbers can differ by rounding, as 0.3 - 0.2 and 0.2 - 0.1 do.
 ROUNDING = 1e-12
 
 
@@ -54,9 +54,9 @@ class SignedRanks:
     Attributes
     ----------
     positive, negative : float
-        Sums of the ranks of the pairs whose first score is larger, and smaller.
+        Sums of the ranks of the pairs whose first score is larger, or smaller.
     pairs, zeros : int
-        Number of pairs, and of those that are equal.
+        Number of pairs, and number of equal pairs.
     p : float
         The exact p-value.
     """
@@ -76,7 +76,7 @@ class SignedRanks:
 
 @dataclass(frozen=True)
 class RankDiagram:
-    """What a critical-difference diagram shows.
+    """The content of a critical-difference diagram.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class RankDiagram:
 
 
 def friedman(scores: ArrayLike, *, higher_is_better: bool, correct_ties: bool = True) -> Friedman:
-    """Test whether all methods perform alike.
+    """Friedman's test of the hypothesis that all methods perform equally.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool, correct_ties: bool = 
     higher_is_better : bool
         True for accuracies, False for times.
     correct_ties : bool, default=True
-        Divide by the variance that the ranks have. Without, by the one they would have if no scores were equal, which
-        is the formula of [Demsar06] and can only make the test less powerful.
+        Divide by the actual variance of the ranks. If False, divide by their variance without ties, which is the
+        formula of [Demsar06] and can only make the test less powerful.
 
     Returns
     -------
@@ -161,15 +161,15 @@ def iman_davenport(chi_square: float, sets: int, methods: int) -> float:
 def signed_ranks(first: ArrayLike, second: ArrayLike, alternative: Alternative = "two-sided") -> SignedRanks:
     """Wilcoxon's signed-rank test of paired scores, exact also with ties and zeros.
 
-    Zeros are treated as in [Pratt59]: they are ranked with the others, then left out. Equal differences share their
-    average rank. The p-value counts the signs that these ranks could have had.
+    Zeros are treated as in [Pratt59]: they are ranked with the others, then dropped. Equal differences share their
+    average rank. The p-value counts all possible signs of these ranks.
 
     Parameters
     ----------
     first, second : array of shape (data sets,)
         Scores of two methods.
     alternative : {"two-sided", "greater", "less"}
-        "greater" if the first scores are the greater ones.
+        "greater": the first scores are greater.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def signed_ranks(first: ArrayLike, second: ArrayLike, alternative: Alternative =
 
 
 def ranked_differences(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of the pairs, zero where they are rounding, and the ranks of their sizes."""
+    """Differences of the pairs, zero if they are due to rounding, and the ranks of their absolute values."""
     a, b = finite(first, dimensions=1), finite(second, dimensions=1)
     if len(a) != len(b):
         raise ValueError(f"first has {len(a)} scores and second {len(b)}; they must be pairs")
@@ -199,11 +199,11 @@ def ranked_differences(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray,
     return differences, average_ranks(np.abs(differences), tolerance)
 
 
-# scipy.stats.wilcoxon(method="exact") is right without zeros and ties only (SciPy 1.17). With them it still looks the
-# statistic up in the distribution of the ranks 1, ..., n, rounded if it is fractional (example of [Pratt59]: 0.0133
-# instead of 0.0120); and its small upper tails are 1 minus a lower one, so that 2^-60 becomes 0.
+# scipy.stats.wilcoxon(method="exact") is only correct without zeros and ties (SciPy 1.17). With them it still uses the
+# distribution of the ranks 1, ..., n and rounds the statistic (example of [Pratt59]: 0.0133 instead of 0.0120), and it
+# computes small upper tails as 1 minus a lower one, so that 2^-60 becomes 0.
 def exact_p(doubled_ranks: Sequence[int], doubled_sum: int, alternative: Alternative) -> float:
-    """P-value of a sum of positive ranks; doubled, since average ranks may be halves."""
+    """P-value of a sum of positive ranks; both are doubled, because average ranks can be halves."""
     counts = sign_patterns(doubled_ranks)
     patterns = 2 ** len(doubled_ranks)
     less, greater = sum(counts[: doubled_sum + 1]), sum(counts[doubled_sum:])
@@ -213,7 +213,7 @@ def exact_p(doubled_ranks: Sequence[int], doubled_sum: int, alternative: Alterna
 
 
 def sign_patterns(doubled_ranks: Sequence[int]) -> list[int]:
-    """How many of the 2^n choices of signs give each sum of positive ranks, in integers of any size."""
+    """For each sum of positive ranks the number of sign patterns that give it, as integers of any size."""
     counts = np.zeros(sum(doubled_ranks) + 1, dtype=object)
     counts[0] = 1
     for rank in doubled_ranks:
@@ -222,7 +222,7 @@ def sign_patterns(doubled_ranks: Sequence[int]) -> list[int]:
 
 
 def average_ranks(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Ranks from 1 up; neighbours no further apart than the tolerance share their average."""
+    """Ranks from 1; neighbours within the tolerance share their average."""
     order = np.argsort(values)
     groups = np.empty(len(values), dtype=int)
     groups[order] = np.cumsum(np.diff(values[order], prepend=-inf) > tolerance)
@@ -230,9 +230,9 @@ def average_ranks(values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def median_ratio(first: ArrayLike, second: ArrayLike) -> float:
-    """Median of first / second, the effect size of times: 0.5 if the first needs half as long.
+    """Median of first / second, the effect size of times: 0.5 if the first takes half as long.
 
-    It is that of the logarithms, so that exchanging the two gives exactly 1 / ratio also for an even number of pairs.
+    It is the median of the logarithms, so that exchanging the two gives 1 / ratio for an even number of pairs as well.
     """
     a, b = finite(first, dimensions=1), finite(second, dimensions=1)
     if len(a) != len(b) or min(a.min(), b.min()) <= 0:
@@ -241,7 +241,7 @@ def median_ratio(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """P-values corrected for their number by Holm's step-down method, in the order given.
+    """P-values corrected by Holm's step-down method, in the order given.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 
 
 def critical_difference(methods: int, sets: int, level: float = 0.05) -> float:
-    """Nemenyi's: average ranks that differ by at least as much differ significantly; [Demsar06] section 3.2.2."""
+    """Nemenyi's critical difference: the smallest significant difference of average ranks; [Demsar06] section 3.2.2."""
     if methods < 2 or sets < 1 or not 0 < level < 1:
         raise ValueError(f"methods={methods} must be at least 2, sets={sets} at least 1, level={level} within 0 to 1")
     q = float(stats.studentized_range.ppf(1 - level, methods, inf)) / sqrt(2)
@@ -294,7 +294,7 @@ def rank_diagram(names: Sequence[str], ranks: ArrayLike, sets: int, level: float
 
 
 def cliques(ascending: np.ndarray, difference: float) -> list[tuple[int, int]]:
-    """Ranges (start, stop) of two ranks or more that differ by less, none inside another."""
+    """Maximal ranges (start, stop) of two or more ranks that differ by less than the critical difference."""
     found: list[tuple[int, int]] = []
     for start, rank in enumerate(ascending):
         stop = int(np.searchsorted(ascending, rank + difference, side="left"))
@@ -304,7 +304,7 @@ def cliques(ascending: np.ndarray, difference: float) -> list[tuple[int, int]]:
 
 
 def finite(values: ArrayLike, *, dimensions: int) -> np.ndarray:
-    """An array of finite numbers, not empty."""
+    """The values as a non-empty array of finite numbers."""
     array = np.asarray(values, dtype=float)
     if array.ndim != dimensions or not array.size or not np.isfinite(array).all():
         raise ValueError(f"expected finite numbers in {dimensions} dimension(s), got shape {array.shape}: {array}")

@@ -1,13 +1,14 @@
-"""Tables of one measure for several data sets and methods."""
+"""Tables of measures by data set and method."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from ..datasets.registry import registry
-from .checks import speedup, told
-from .document import Cell, Table
+from .document import Cell, TableBlock
+from .evidence import speedup, told
 from .protocol import METHODS
+from .records import Measure
 from .summary import Results
 
 CUT = "> : cut at the limit of the run, so the time is a lower bound."
@@ -15,7 +16,7 @@ CUT = "> : cut at the limit of the run, so the time is a lower bound."
 Formatter = Callable[[float], str]
 
 
-def accuracy_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+def accuracy_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
     """Accuracies, and how far they are below CVM's."""
     methods = results.methods(experiment)
     reference = "cvm" in methods
@@ -31,18 +32,18 @@ def accuracy_table(results: Results, experiment: str, prefix: str, title: str, d
     note = (
         "d: difference to CVM relative to CVM's accuracy, in percent; positive if CVM is better." if reference else ""
     )
-    return Table(f"{prefix}-accuracy", f"{title}: test accuracy, percent.", tuple(columns), tuple(rows), note)
+    return TableBlock(f"{prefix}-accuracy", f"{title}: test accuracy, percent.", tuple(columns), tuple(rows), note)
 
 
 def difference(results: Results, experiment: str, data: str, method: str) -> str:
-    """(a_CVM - a) / a_CVM in percent; of a cut run nothing is said."""
+    """(a_CVM - a) / a_CVM in percent; empty if a run was cut."""
     base, own = (results.median(experiment, data, m, "accuracy") for m in ("cvm", method))
     if base is None or own is None or any(results.cut(experiment, data, m) for m in ("cvm", method)):
         return ""
     return f"{100 * (base - own) / base:+.2f}"
 
 
-def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
     """Times and speed-ups over CVM."""
     methods = results.methods(experiment)
     others = [m for m in methods if m != "cvm"] if "cvm" in methods and experiment == "paper" else []
@@ -53,19 +54,19 @@ def time_table(results: Results, experiment: str, prefix: str, title: str, data:
         row += [speedup_cell(results, d, m) for m in others]
         rows.append((label(d), *row))
     caption = f"{title}: training time, seconds{', and speed-up over CVM' if others else ''}."
-    return Table(f"{prefix}-time", caption, columns, tuple(rows), CUT)
+    return TableBlock(f"{prefix}-time", caption, columns, tuple(rows), CUT)
 
 
 def speedup_cell(results: Results, data: str, method: str) -> str:
-    """A speed-up or what is known of it."""
+    """A speed-up, or its bound."""
     interval = speedup(results, data, method)
     if interval is None:
         return ""
     return told(interval).replace("at least", ">").replace("at most", "<").replace("unknown", "?")
 
 
-def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
-    """Support vectors, and their part of the rows."""
+def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
+    """Support vectors, and their share of the rows."""
     methods = results.methods(experiment)
     columns = ("data set", *(METHODS[m] for m in methods), *(f"{METHODS[m]}, %" for m in methods))
     rows = []
@@ -75,13 +76,13 @@ def size_table(results: Results, experiment: str, prefix: str, title: str, data:
         shares = ["" if part is None else f"{100 * part / registry()[d].rows:.1f}" for part in parts]
         rows.append((label(d), *cells, *shares))
     caption = f"{title}: size of the models, in support vectors and in percent of the training rows."
-    return Table(f"{prefix}-size", caption, columns, tuple(rows))
+    return TableBlock(f"{prefix}-size", caption, columns, tuple(rows))
 
 
-def work_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> Table:
+def work_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
     """Iterations, kernel values and the certified gap."""
     methods = results.methods(experiment)
-    measures: dict[str, tuple[str, Formatter]] = {
+    measures: dict[Measure, tuple[str, Formatter]] = {
         "iterations": ("iterations", lambda v: f"{v:.0f}"),
         "evaluations": ("kernel values", lambda v: f"{v:.2g}"),
         "relative_gap": ("relative gap", exponential),
@@ -93,7 +94,7 @@ def work_table(results: Results, experiment: str, prefix: str, title: str, data:
             rows.append((f"{label(d)}: {name}", *cells))
     columns = ("data set", *(METHODS[m] for m in methods))
     caption = f"{title}: iterations, kernel values computed, and the certified relative gap at the end."
-    return Table(f"{prefix}-work", caption, columns, tuple(rows))
+    return TableBlock(f"{prefix}-work", caption, columns, tuple(rows))
 
 
 def measure_cells(
@@ -101,12 +102,12 @@ def measure_cells(
     experiment: str,
     data: str,
     methods: Sequence[str],
-    measure: str,
+    measure: Measure,
     form: Formatter,
     *,
     highest: bool | None,
 ) -> list[Cell | str]:
-    """One row of a table: what was cut is marked, and so is the best, if the highest (or the lowest) is the best."""
+    """One row of a table; cut runs are marked, and the best value is if ``highest`` says which is best."""
     values = {m: results.median(experiment, data, m, measure) for m in methods}
     known = [value for value in values.values() if value is not None]
     best = (max(known) if highest else min(known)) if known else None
@@ -123,7 +124,7 @@ def measure_cells(
 
 
 def label(data: str) -> str:
-    """A set as the paper names it."""
+    """The name of a data set in the paper."""
     return registry()[data].paper or data
 
 

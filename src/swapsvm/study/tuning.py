@@ -1,11 +1,12 @@
-"""Choose C and the width of the kernel once, with CVM, as [SWAP14] does; all methods then use them.
+"""Tuning C and the width of the kernel with CVM, as in [SWAP14]; all methods then use the same values.
 
 Pendigits and USPS: 10-fold cross-validation on the paper's grid, sigma^2 from 2^-15 to 2^5 and C from 2^-5 to 2^15 (the
-paper does not print the steps: here each exponent goes up by 2). A point that is more than ``BEHIND`` below the best
-one on the first fold is not tried on the others. All other sets: sigma^2 is the mean squared distance of the rows, and
-C from 2^0 to 2^12 is the best on a random 30 % of the rows. Ties go to the smaller C, then to the wider kernel.
+paper does not print the steps: here the exponent increases by 2). A point whose accuracy on the first fold is more
+than ``BEHIND`` below the best is not tried on the others. All other sets: sigma^2 is the mean squared distance of the
+rows, and C from 2^0 to 2^12 is the best on a random 30 % of the rows. Ties go to the smaller C, then to the wider
+kernel.
 
-Every fit is one JSON line, so that tuning goes on where it stopped. ``parameters.toml`` holds what was chosen.
+Each fit is one JSON line, so that tuning can continue. ``parameters.toml`` holds the result.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from ..kernels import Rbf, resolve_gamma
 from ..stopping import ConvergenceWarning
 from . import records
 from .protocol import COMMON, CVM_SAMPLING, EXPERIMENTS
-from .records import Record
+from .records import Fold, Settings
 from .runs import CpuTimedSVC, loaded
 
 CROSS_VALIDATED = ("pendigits", "usps")
@@ -40,7 +41,7 @@ LARGE_COSTS = tuple(2.0**k for k in range(13))
 
 
 @dataclass(frozen=True)
-class Point:
+class GridPoint:
     """A point of the grid."""
 
     C: float
@@ -49,20 +50,21 @@ class Point:
 
 @cache
 def stored_parameters() -> dict[str, dict[str, float]]:
-    """C and gamma of the data sets, as they were tuned."""
+    """The tuned C and gamma of the data sets."""
     return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
 
 
-def tune(name: str, output: Path, budget: float, report: Callable[[Record], None]) -> Point:
-    """Search a data set's grid; fits that are in the file already are not repeated."""
+def tune(name: str, output: Path, budget: float, report: Callable[[Fold], None]) -> GridPoint:
+    """Search the grid of a data set; fits that are in the file are not repeated."""
+    earlier = cast(list[Fold], records.read(output))
     known = {
         (r["data"], r["C"], r["gamma"], r["fold"]): r
-        for r in records.read(output)
-        if not r["cut"] or r["limit"] >= budget  # what was cut is tried again with more seconds
+        for r in earlier
+        if not r["cut"] or r["limit"] >= budget  # a cut fit is tried again with a larger limit
     }
-    scores: dict[Point, list[Record]] = defaultdict(list)
+    scores: dict[GridPoint, list[Fold]] = defaultdict(list)
 
-    def score(point: Point, fold: int, folds: list[np.ndarray]) -> None:
+    def score(point: GridPoint, fold: int, folds: list[np.ndarray]) -> None:
         key = (name, point.C, point.gamma, fold)
         if key not in known:
             known[key] = fit_fold(name, point, fold, folds, budget)
@@ -83,26 +85,26 @@ def tune(name: str, output: Path, budget: float, report: Callable[[Record], None
     return min(complete, key=lambda point: (-accuracy(complete[point]), point.C, point.gamma))
 
 
-def grid_of(name: str) -> Iterator[Point]:
+def grid_of(name: str) -> Iterator[GridPoint]:
     """The paper's grid for that data set."""
     if name in CROSS_VALIDATED:
-        yield from (Point(C, 1 / (2 * width)) for width in WIDTHS for C in COSTS)
+        yield from (GridPoint(C, 1 / (2 * width)) for width in WIDTHS for C in COSTS)
     else:
         gamma = resolve_gamma("mean_sq_dist", Rbf, loaded(name).X_train)
-        yield from (Point(C, gamma) for C in LARGE_COSTS)
+        yield from (GridPoint(C, gamma) for C in LARGE_COSTS)
 
 
 def folds_of(name: str) -> list[np.ndarray]:
-    """Rows to validate on: ten parts, or one of 30 %."""
+    """Validation rows: ten parts, or one of 30 %."""
     rows = np.random.default_rng(0).permutation(len(loaded(name).y_train))
     return np.array_split(rows, FOLDS) if name in CROSS_VALIDATED else [rows[: int(VALIDATION * len(rows))]]
 
 
-def fit_fold(name: str, point: Point, fold: int, folds: list[np.ndarray], budget: float) -> Record:
-    """How many rows of a fold CVM has right."""
+def fit_fold(name: str, point: GridPoint, fold: int, folds: list[np.ndarray], budget: float) -> Fold:
+    """Train CVM without the rows of a fold and count those that it predicts correctly."""
     data, held_out = loaded(name), folds[fold]
     kept = np.setdiff1d(np.arange(len(data.y_train)), held_out)
-    settings: dict[str, Any] = {**COMMON, **EXPERIMENTS["paper"].settings, "sampling": CVM_SAMPLING}
+    settings: Settings = {**COMMON, **EXPERIMENTS["paper"].settings, "sampling": CVM_SAMPLING}
     model = CpuTimedSVC(C=point.C, gamma=point.gamma, solver="cvm", max_time=budget, **settings)
     began = time.thread_time()
     with warnings.catch_warnings():
@@ -111,16 +113,25 @@ def fit_fold(name: str, point: Point, fold: int, folds: list[np.ndarray], budget
     seconds = time.thread_time() - began
     right = int(np.sum(model.predict(data.X_train[held_out]) == data.y_train[held_out]))
     cut = any(result.stop_reason == "max_time" for result in model.results_)
-    row = {"data": name, "C": point.C, "gamma": point.gamma, "fold": fold, "right": right, "rows": len(held_out)}
-    return {**row, "seconds": round(seconds, 3), "limit": budget, "cut": cut}
+    return {
+        "data": name,
+        "C": point.C,
+        "gamma": point.gamma,
+        "fold": fold,
+        "right": right,
+        "rows": len(held_out),
+        "seconds": round(seconds, 3),
+        "limit": budget,
+        "cut": cut,
+    }
 
 
-def accuracy(found: list[Record]) -> float:
-    """Of all folds together."""
+def accuracy(found: list[Fold]) -> float:
+    """The accuracy over all folds."""
     return sum(r["right"] for r in found) / sum(r["rows"] for r in found)
 
 
-def as_toml(chosen: dict[str, Point]) -> str:
+def as_toml(chosen: dict[str, GridPoint]) -> str:
     """The file of parameters."""
     head = "# C and gamma of each data set, tuned with CVM: written by `swapsvm reproduce --tune`.\n"
     return head + "".join(f"\n[{name}]\nC = {p.C!r}\ngamma = {p.gamma!r}\n" for name, p in chosen.items())

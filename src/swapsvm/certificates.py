@@ -1,0 +1,65 @@
+"""What the certificates of a run have proven, and whether another one is worth its pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .state import State
+from .stopping import Progress
+
+# A certificate above the target reopens the run if it is below this part of the previous one: double precision would
+# do better than single, and rows that were left out may have to be found in several rounds.
+ENOUGH_IN_SINGLE, ENOUGH = 0.5, 0.9
+MARGIN = 0.99  # a run aims a little below its target: the certificate, which is more exact, may come out above
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A certified point: its weights, the progress there, and how far its value can be off."""
+
+    weights: np.ndarray
+    progress: Progress
+    rounding: float
+
+
+class Certificates:
+    """The certificates of one run. ``gap`` is that of the last one that made progress, ``fruitless`` counts since."""
+
+    def __init__(self, largest_value: float) -> None:
+        self.gap, self.fruitless = math.inf, 0
+        self.last: Proven | None = None
+        self.margin = MARGIN
+        self._largest_value = largest_value  # proven bound on max g
+
+    def restart(self, gap: float = math.inf, fruitless: int = 0) -> None:
+        """Count from these numbers on."""
+        self.gap, self.fruitless = gap, fruitless
+
+    def note(self, state: State, progress: Progress) -> None:
+        """Keep a certified point."""
+        self._largest_value = min(self._largest_value, progress.value + progress.gap)
+        self.last = Proven(state.weights, progress, state.value_rounding)
+
+    def lower_margin(self, progress: Progress, rounding: float) -> bool:
+        """Aim lower, to leave room for the rounding that a certificate adds; False if there is no room."""
+        target = progress.target
+        margin = MARGIN * (1 - 2 * rounding / target) if target > 0 else 0.0
+        if not 0.1 < margin < self.margin or progress.gap - rounding > target:
+            return False
+        self.margin = margin
+        return True
+
+    def improve(self, gap: float, single: bool) -> bool:
+        """Whether the gap is enough of an improvement for another round of moves."""
+        improved = gap < (ENOUGH_IN_SINGLE if single else ENOUGH) * self.gap
+        if improved:
+            self.restart(gap)
+        return improved
+
+    def bounded(self, end: Proven) -> Progress:
+        """The progress of a point with the best bound on its gap that is proven."""
+        gap = max(self._largest_value - end.progress.value, 0.0) + end.rounding
+        return replace(end.progress, gap=min(end.progress.gap, gap))

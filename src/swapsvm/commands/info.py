@@ -1,0 +1,72 @@
+"""``swapsvm info MODEL``, and the facts about a model that other verbs print as well."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from ..estimators import SVC
+from ..files.label_lines import to_line
+from ..files.model_files import format_of_model, read_model
+from ..files.native import read_version
+from .output import Facts, add_json, answer
+from .parser import Verbs
+
+MOST_SHOWN = 12  # classes
+
+
+def add_info(verbs: Verbs) -> None:
+    """Add the verb ``info``."""
+    parser = verbs.add("info", "describe a model and its certificate")
+    parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train` or of LIBSVM")
+    add_json(parser)
+    parser.set_defaults(run=run_info)
+
+
+def run_info(arguments: argparse.Namespace) -> None:
+    """Print the facts, one per line."""
+    facts = {"model": arguments.model, **file_facts(arguments.model), **facts_of(read_model(arguments.model))}
+    width = max(map(len, facts))
+    answer(arguments, facts, "".join(f"{name.replace('_', ' '):{width}}  {shown(v)}\n" for name, v in facts.items()))
+
+
+def file_facts(path: str) -> Facts:
+    """Format, writer and size of the file."""
+    format = format_of_model(path)
+    written_by = f"swapsvm {read_version(path)}" if format == "native" else "LIBSVM or for it"
+    return {"format": format, "written_by": written_by, "bytes": Path(path).stat().st_size}
+
+
+def facts_of(model: SVC) -> Facts:
+    """Kernel, size and certificate of a model."""
+    kernel = model.model_.vectors.kernel
+    return {
+        "features": model.n_features_in_,
+        "classes": model.classes_,
+        "kernel": kernel.name,
+        **{name: getattr(kernel, name) for name in kernel.parameter_names()},
+        "C": model.C,
+        "support_vectors": len(model.support_),
+        "support_vectors_by_class": model.n_support_,
+        "stop_reason": model.stop_reason_,
+        "relative_gap": model.relative_gap_,
+        "dual_gap": model.dual_gap_,
+        "iterations": int(model.n_iter_.sum()),
+        "kernel_evaluations": model.n_evaluations_,
+    }
+
+
+def written_report(head: str, facts: Facts) -> str:
+    """Two lines about a model that was just written: ``head``, its certificate and its file."""
+    certificate = f"relative gap {facts['relative_gap']:.2g} ({facts['stop_reason']})"
+    return f"{head}; {certificate}; {facts['seconds']:.2f} s\nmodel: {facts['model']}\n"
+
+
+def shown(value: object) -> str:
+    """A value as people read it."""
+    if isinstance(value, np.ndarray):
+        listed = ", ".join(to_line(item) for item in value[:MOST_SHOWN].tolist())
+        return f"{listed}, ... ({len(value)})" if len(value) > MOST_SHOWN else listed
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

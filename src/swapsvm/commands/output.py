@@ -1,0 +1,61 @@
+"""What commands print: results on stdout, progress and warnings on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..container import Json
+
+Facts = dict[str, object]  # a result by name: what --json prints
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout instead of text")
+
+
+def answer(arguments: argparse.Namespace, facts: Mapping[str, object], text: str) -> None:
+    """Print the facts as JSON if ``--json`` was given, else the text."""
+    sys.stdout.write(json.dumps(to_json(facts), allow_nan=False) + "\n" if arguments.json else text)
+
+
+def to_json(value: object) -> Json:
+    """Convert mappings, sequences, arrays and numbers to JSON values; numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return to_json(value.tolist())
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    raise TypeError(f"{value!r} has no JSON form")
+
+
+def say(text: str) -> None:
+    """Print a line of progress if stderr is a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+@contextmanager
+def warnings_in_lines() -> Iterator[None]:
+    """Print each distinct user warning as one line on stderr at the end; ignore those meant for programmers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield
+    for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        sys.stderr.write(f"swapsvm: warning: {message}\n")

@@ -1,0 +1,284 @@
+"""What all kernel estimators share: their parameters, the frame of a fit, the certificate."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
+from ..fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from ..fitting.checkpoint import Checkpoint, as_checkpoint
+from ..fitting.continuation import Kept
+from ..fitting.diagnosis import total_weight, warn_of_scaling
+from ..fitting.inputs import value_type
+from ..fitting.interrupts import Interrupts
+from ..fitting.progress import Callback, Observers
+from ..fitting.session import Reader, Session
+from ..fitting.subproblems import Subproblem
+from ..fitting.workers import Planned, thread_limit
+from ..gram import Gram
+from ..kernels import Kernel
+from ..parameters import check_integer, check_number
+from ..solve import Result, warn_not_converged
+from ..solvers import make_solver
+from ..state import Sampling
+from ..stopping import make_stop
+from ..trace import RECORD
+from ..writing import PathLike
+from .declaration import ModelAttribute, estimator, parameter
+
+
+@estimator
+class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
+    """An estimator whose fit solves one or several problems over one Gram.
+
+    A subclass gives ``_fit``, which validates its input, plans its problems, calls ``_solve`` and reads its model,
+    ``model_``, from the results.
+    """
+
+    kernel: str | KernelFunction = parameter(
+        default="rbf",
+        kind='{"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable',
+        text="A callable takes two blocks of rows and returns the block of their kernel values.",
+    )
+    degree: int = parameter(default=3, kind="int", text="Degree of the polynomial kernel.")
+    gamma: float | str = parameter(
+        default="scale",
+        kind='{"scale", "auto", "mean_sq_dist", "cvm"} or float',
+        text="""
+        ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is 1 / n_features, ``"mean_sq_dist"`` is 1 / (2 * mean
+        squared distance of the rows) (1 / mean for "poly"), ``"cvm"`` is 2 / mean on a sample.
+        """,
+    )
+    coef0: float = parameter(default=0.0, kind="float", text="Constant term of the polynomial and the sigmoid kernel.")
+    solver: str = parameter(
+        default="block",
+        kind='{"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}',
+        text="""
+        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, Core
+        Vector Machine (constant kernel diagonal only), and blocks of swaps, which move many vertices at a time. All
+        solve the same problem to the same gap; blocks are by far the fastest.
+        """,
+    )
+    tol: float = parameter(
+        default=1e-2,
+        kind="float",
+        text="Relative duality gap at which to stop. Test scores converge well before (see benchmarks/tolerance.py).",
+    )
+    eps: float = parameter(
+        default=0.0,
+        kind="float",
+        text="Absolute duality gap at which to stop as well; the paper's criterion is ``tol=0, eps=1e-6``.",
+    )
+    max_iter: int = parameter(
+        default=-1, kind="int", text="Largest number of iterations for each problem; -1 for no limit."
+    )
+    max_time: float | None = parameter(
+        default=None,
+        kind="float",
+        text="""
+        Largest number of seconds for the whole fit, certificates included: moves end in time for them. With several
+        classes a pair is stopped at twice its share of the seconds that are left.
+        """,
+    )
+    start_size: int = parameter(default=20, kind="int", text="Number of random rows in the initial subproblem.")
+    sampling: int | Sampling | None = parameter(
+        default=None,
+        kind="int or Sampling",
+        text="""
+        If given, each iteration looks for the ascent vertex among this many random rows (59 is usual), and its cost
+        does not depend on the number of rows; a full pass certifies the end. Not available with ``solver="block"``.
+        """,
+    )
+    cache_size: float | None = parameter(
+        default=None,
+        kind="float",
+        text="Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.",
+    )
+    warm_start: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""
+        Continue from the last fit. With the same data, parameters of the problem and solver, the next fit continues
+        exactly, as if the last one had never ended: limits count anew, ``n_iter_`` and ``trace_`` go on. With another
+        C, other weights or more rows it starts from the last solution; rows are matched by position, and new rows
+        start with weight 0. The kernel cache is kept as long as the rows are the same.
+        """,
+    )
+    checkpoint: PathLike | Checkpoint | None = parameter(
+        default=None,
+        kind="str, path or Checkpoint",
+        text="""
+        A file in which the fit is saved every 60 seconds and at its end. If the file exists, the fit continues from it;
+        a file of other data or parameters is refused. Certificates are always recomputed.
+        """,
+    )
+    n_jobs: int | None = parameter(
+        default=None,
+        kind="int",
+        text="Number of threads. By default OMP_NUM_THREADS, or all processors that the process may use.",
+    )
+    random_state: int | np.random.RandomState | None = parameter(
+        default=0,
+        kind="int, RandomState or None",
+        text="Seed of the initial rows and of samples. None draws a fresh seed for each fit.",
+    )
+    on_interrupt: str = parameter(
+        default="raise",
+        kind='{"raise", "keep"}',
+        text="""
+        What Ctrl-C does: raise ``KeyboardInterrupt`` and leave the estimator unfitted, or end the fit with the present
+        model, which is feasible and certified (``stop_reason_`` is ``"interrupted"``). A second Ctrl-C raises.
+        """,
+    )
+    callbacks: Callback | Iterable[Callback] | None = parameter(
+        default=None,
+        kind="callable or list of callables",
+        text="""
+        Called about twenty times a second with a ``FitProgress``. If one returns False, the fit ends with the present
+        model (``stop_reason_`` is ``"callback"``). Pairs of classes that are fitted side by side call in turn.
+        scikit-learn's own callbacks are set by ``set_callbacks``.
+        """,
+    )
+    verbose: int = parameter(
+        default=0,
+        kind="int",
+        text="1 shows a progress bar on stderr, or lines if there is no terminal or no rich (``swapsvm[demo]``).",
+    )
+
+    _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # ---- fit ------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        """Validate, solve, and read the model."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def _train(self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
+        """``_fit`` in a session; an error or an interrupt leaves an unfitted estimator behind."""
+        watched = hasattr(self, "_skl_callbacks")
+        tasks = Tasks(self, self._init_callback_context, X, y, sample_weight) if watched else None
+        session = Session(self, clock=self._clock, tasks=tasks, kept=getattr(self, "_kept", None))
+        try:
+            if tasks:
+                forget_fit(self)  # copies that callbacks see have nothing of the last fit
+            self.check_parameters()
+            self._fit(session, X, y, sample_weight)
+            if tasks:
+                tasks.end()
+            return self
+        except BaseException:
+            forget_fit(self)
+            raise
+
+    def _solve(self, session: Session, gram: Gram, plan: Sequence[Planned], read: Reader[Planned]) -> list[Result]:
+        """Run each problem to its certified end."""
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_scaling(gram, lambda: total_weight(sub.on(gram) for sub in plan), names)
+        results = session.solve(gram, plan, read, type(self).__name__)
+        self.cache_counts_ = session.cache_counts
+        self._kept: Kept | None = session.kept
+        return results
+
+    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+        """The type of kernel values."""
+        return value_type(self, kernel, X)
+
+    def _set_attributes(self, attributes: Mapping[str, object]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def _set_certificate(self, plan: Sequence[Subproblem], results: list[Result]) -> None:
+        self.results_ = results
+        self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
+        self.dual_gap_ = max(0.0, *(r.gap for r in results))  # below zero it is rounding
+        self.relative_gap_ = max(r.relative_gap for r in results)
+        self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "gap")
+        self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
+        self.trace_ = _joined_traces(results)
+        self.n_evaluations_ = sum(r.evaluations for r in results)
+        for sub, result in zip(plan, results, strict=True):
+            if not result.converged:
+                warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
+                break
+
+    # ---- parameters -----------------------------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
+        self._check_numbers()
+        Interrupts(self.on_interrupt)
+        Observers(self.callbacks, self.verbose)
+        if self.checkpoint is not None:
+            as_checkpoint(self.checkpoint)
+        make_solver(self.solver)
+        make_stop(self.tol, self.eps, self.max_iter, self.max_time)
+
+    def _check_numbers(self) -> None:
+        """Numbers that no part of the fit checks itself: kernels check theirs, stop rules theirs."""
+        check_integer("start_size", self.start_size, lambda size: size >= 1, "a positive integer")
+        if self.n_jobs is not None:
+            allowed = "a number of threads, or None or -1 for all"
+            check_integer("n_jobs", self.n_jobs, lambda count: count >= 1 or count == -1, allowed)
+        if self.sampling is not None and not isinstance(self.sampling, Sampling):
+            allowed = "a positive integer, or None to look at every row"
+            check_integer("sampling", self.sampling, lambda size: size >= 1, allowed)
+        if self.cache_size is not None:
+            allowed = "a number of megabytes, 0 or more"
+            check_number("cache_size", self.cache_size, lambda size: 0 <= size < np.inf, allowed)
+
+    # ---- the fitted model -----------------------------------------------------------------------------------
+
+    support_ = ModelAttribute[np.ndarray](lambda model: model.vectors.support)
+    support_vectors_ = ModelAttribute[Matrix](lambda model: model.vectors.rows)
+
+    @property
+    def gamma_(self) -> float:
+        """The number that ``gamma`` came to, if the kernel has one."""
+        check_is_fitted(self)
+        return float(self.model_.vectors.kernel.gamma)
+
+    def _check_linear(self, name: str) -> None:
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(f"{name} is only available with kernel='linear', not with kernel={self.kernel!r}")
+
+    def _threads(self) -> int:
+        return thread_limit(self.n_jobs) or 0
+
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = dict(super().__getstate__())
+        state.pop("_kept", None)  # the kernel cache does not travel
+        return state
+
+
+def forget_fit(estimator: BaseEstimator) -> None:
+    """Remove every fitted attribute: an error must leave neither half a model nor the model of other data."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
+        delattr(estimator, name)
+
+
+def _joined_traces(results: list[Result]) -> np.ndarray:
+    parts = []
+    for pair, result in enumerate(results):
+        records = result.trace.array()
+        part = np.empty(len(records), [("pair", np.int64), *RECORD.descr])
+        part["pair"] = pair
+        for name in RECORD.names or ():
+            part[name] = records[name]
+        parts.append(part)
+    return np.concatenate(parts)

@@ -1,0 +1,140 @@
+"""What the detectors of outliers share: the slack, the fit of one problem, the level of the scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from ..arrays import ArrayLike, MatrixLike
+from ..fitting.inputs import fitted_kernel, merged, new_rows, sample_weights, training_rows, unless_ones
+from ..fitting.session import Session
+from ..fitting.subproblems import Detection, Solution
+from ..gram import Gram
+from ..models import Expansion
+from ..parameters import check_number
+from ..problems import Ball, OneClass
+from .base import KernelMachine
+from .declaration import ModelAttribute, estimator, parameter
+
+ROUNDING = 64  # times the precision of the rows, in units of k(x, x): a point on the boundary counts as inside
+LEAST_LENGTH = 1e-250  # of a mean k(x, x) other than 0: 1 / C is a hundredth of its part per row
+
+
+@estimator
+class Detector(OutlierMixin, KernelMachine):
+    """Weights a_i of the training rows on the simplex, a score made of sum_i a_i k(x_i, x), and an offset."""
+
+    slack: float = parameter(default=0.01, kind="float", text="Mean slack of the training rows.")
+    contamination: float | str = parameter(
+        default="auto", kind='"auto" or float in (0, 0.5]', text="Where the boundary is."
+    )
+    tol: float = parameter(default=1e-3, kind="float", text="Duality gap at which to stop, relative to the dual value.")
+
+    dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef[None, :])
+    n_support_ = ModelAttribute[np.ndarray](lambda model: np.array([len(model.vectors)], dtype=np.int32))
+
+    _problem: ClassVar[type[OneClass] | type[Ball]]
+
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
+            conversion are not copied: do not write into them during the fit.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._train(X, y, sample_weight)
+
+    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        X = training_rows(self, X)
+        weights = sample_weights(sample_weight, X)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row: at least one must be positive")
+        kernel = fitted_kernel(self, X, weights)
+        weights = merged(self, X, np.zeros(X.shape[0]), weights)
+        rows = np.flatnonzero(weights)
+        gram = session.open_gram(kernel, X, [rows], self._value_type(kernel, X))
+        total = float(self.slack * self._mean_length(gram, weights) * weights.sum())
+        self.C_ = 1.0 / total if total > 0 else float("inf")
+        only = Detection((), len(rows), self.C_, unless_ones(weights), self._problem)
+        results = self._solve(session, gram, [only], self._attributes)
+        self._set_attributes(self._attributes(only, gram, results[0]))
+        self._set_certificate([only], results)
+
+    def check_parameters(self) -> None:
+        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
+        super().check_parameters()
+        check_number("slack", self.slack, lambda slack: 0 <= slack < float("inf"), "a finite number, 0 or more")
+        if not isinstance(self.contamination, str) or self.contamination != "auto":
+            allowed = "'auto' or a number in (0, 0.5]"
+            check_number("contamination", self.contamination, lambda part: 0 < part <= 0.5, allowed)
+
+    def _attributes(self, sub: Detection, gram: Gram, at: Solution) -> Mapping[str, object]:
+        """The model and the boundary of a solution."""
+        model, level = self._solution(sub, gram, at)
+        weights = np.ones(gram.size) if sub.weights is None else sub.weights
+        if self.contamination != "auto":
+            rows = gram.groups[0]
+            scores = model.scores(gram.X, self._threads())[rows]
+            level = weighted_quantile(scores, weights[rows], float(self.contamination))
+        rounding = ROUNDING * np.finfo(gram.X.dtype).eps * self._mean_length(gram, weights)
+        offset = float(level - rounding)
+        return {"model_": replace(model, intercept=-offset), "offset_": offset}
+
+    @abstractmethod
+    def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Expansion, float]:
+        """The model, and the score of the boundary by the solution itself."""
+
+    def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
+        """The mean of k(x, x), the unit of the slack."""
+        mean = float(np.average(gram.diagonal(), weights=weights))
+        if mean < 0:
+            raise ValueError(
+                f"the mean of k(x, x) is {mean:.3g}: the kernel is not positive semidefinite on these rows"
+            )
+        if mean and not LEAST_LENGTH < mean < 1 / LEAST_LENGTH:
+            raise ValueError(f"the mean of k(x, x) is {mean:.3g}, out of the range of what is computed: scale the data")
+        return mean or 1.0
+
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
+        """How typical each row is: higher scores are more typical.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        rows = new_rows(self, X)
+        return self.model_.scores(rows, self._threads())
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """``score_samples(X) - offset_``: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """1 for rows inside the boundary or on it, -1 for outliers."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+
+def weighted_quantile(scores: np.ndarray, weights: np.ndarray, part: float) -> float:
+    """The lowest score such that all below it have at most this part of the weight."""
+    order = np.argsort(scores, kind="stable")
+    below = np.cumsum(weights[order])
+    first = np.searchsorted(below, part * below[-1] * (1 + 1e-12), side="right")  # 0.29 * 100 is a little less than 29
+    return float(scores[order[min(first, len(order) - 1)]])

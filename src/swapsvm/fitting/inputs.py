@@ -1,0 +1,163 @@
+"""From what users pass to what is solved: rows, weights, kernel, and the precision of kernel values."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..arrays import ArrayLike, CsrMatrix, KernelFunction, Matrix, MatrixLike
+from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from .duplicates import merged_weights
+
+LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
+LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
+
+ClassWeight = dict[object, float] | str | None
+
+
+class KernelSettings(Protocol):
+    """The parameters of an estimator that its kernel and its Gram depend on."""
+
+    kernel: str | KernelFunction
+    degree: int
+    gamma: float | str
+    coef0: float
+    solver: str
+    tol: float
+
+
+# ---- rows ---------------------------------------------------------------------------------------------------
+
+
+def training_data(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool
+) -> tuple[Matrix, np.ndarray]:
+    """X as the core takes it, and y."""
+    rows, targets = _validated(estimator, X, y, **options)
+    return _training_rows(estimator, rows), targets
+
+
+def training_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
+    """X as the core takes it, of an estimator without y."""
+    return _training_rows(estimator, _validated(estimator, X, "no_validation"))
+
+
+def new_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
+    """X as the core takes it, to be predicted by a fitted estimator."""
+    check_is_fitted(estimator)
+    return _validated(estimator, X, "no_validation", reset=False)
+
+
+def same_data(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
+    """X and y of a fitted estimator, once more."""
+    check_is_fitted(estimator)
+    return _validated(estimator, X, y, reset=False)
+
+
+def _validated(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool):  # type: ignore[no-untyped-def]  # X, or X and y
+    return validate_data(estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options)
+
+
+def _training_rows(estimator: BaseEstimator, X: Matrix) -> Matrix:
+    if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(f"a precomputed kernel matrix is square (n_samples x n_samples); X has shape {X.shape}")
+    return _with_own_structure(X) if sp.issparse(X) else X
+
+
+def _with_own_structure(X: CsrMatrix) -> CsrMatrix:
+    """CSR rows with the same values and copies of ``indices`` and ``indptr``.
+
+    The core follows these without checking them again, and callbacks that write into X run during the fit.
+    """
+    if not X.has_canonical_format:  # SciPy subtracts such rows in arrays as long as they are wide
+        X = X.copy()
+        X.sum_duplicates()
+        return X
+    return type(X)((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+
+# ---- weights ------------------------------------------------------------------------------------------------
+
+
+def sample_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
+    """One finite number, 0 or more, for each row."""
+    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+
+
+def class_weights(class_weight: ClassWeight, labels: np.ndarray, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The weight of each class; ``rows`` are the weights of the rows, which balanced ones count."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.bincount(labels, weights=rows, minlength=len(classes))
+        found = np.divide(rows.sum(), len(classes) * counts, out=np.ones(len(classes)), where=counts > 0)
+    else:
+        found = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise ValueError(f"class_weight={class_weight!r} must give finite numbers, none negative")
+    return np.asarray(found)
+
+
+def merged(settings: KernelSettings, X: Matrix, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights with those of equal rows added up. The paper's solvers get the problem as it is given."""
+    mergeable = settings.solver == "block" and isinstance(settings.kernel, str) and settings.kernel != "precomputed"
+    return merged_weights(X, keys, weights) if mergeable else weights
+
+
+def unless_ones(weights: np.ndarray) -> np.ndarray | None:
+    """The weights, or None if all are 1."""
+    return weights if (weights != 1).any() else None
+
+
+# ---- kernel and precision -----------------------------------------------------------------------------------
+
+
+def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> Kernel:
+    """The kernel with the gamma that a rule gives for these rows."""
+    gamma: float = 1.0
+    if isinstance(settings.kernel, str) and settings.kernel in KERNELS:
+        cls = KERNELS[settings.kernel]
+        if "gamma" in cls.parameter_names():
+            gamma = resolve_gamma(settings.gamma, cls, X, unless_ones(weights))
+    kernel = make_kernel(settings.kernel, gamma=gamma, coef0=settings.coef0, degree=settings.degree)
+    if isinstance(kernel, Function):
+        kernel.check_symmetric(X)
+    return kernel
+
+
+def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
+    """Single precision for kernel values where it resolves the gap. Certificates are in double in any case."""
+    if settings.solver == "block" and settings.tol < LEAST_SINGLE_TOL and not isinstance(kernel, Precomputed):
+        return np.dtype(np.float64)  # blocks that single precision cannot solve any further take long to find that out
+    single = settings.solver == "block" and X.shape[0] > LARGEST_DOUBLE
+    if not single or isinstance(kernel, Precomputed | Function) or not _fits_single(kernel, X):
+        return np.dtype(X.dtype)
+    return np.dtype(np.float32)
+
+
+def _fits_single(kernel: Kernel, X: Matrix) -> bool:
+    """Whether squares, products and kernel values stay well within the range of float32."""
+    entries = np.asarray(X.data if sp.issparse(X) else X)
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if largest == 0:
+        return True
+    gamma, coef0 = math.log10(getattr(kernel, "gamma", 1.0)), abs(getattr(kernel, "coef0", 0.0))
+    square = math.log10(X.shape[1]) + 2 * math.log10(largest)
+    power = max(getattr(kernel, "degree", 1), 1) * max(gamma + square, math.log10(1 + coef0))
+    in_range = max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
+    return in_range and not (sp.issparse(X) and _loses_digits(kernel, X))
+
+
+def _loses_digits(kernel: Kernel, X: CsrMatrix) -> bool:
+    """Whether distances of sparse rows, which come from their norms, could have too few digits in single precision."""
+    if not isinstance(kernel, Rbf | Laplacian):
+        return False
+    power = 2 if isinstance(kernel, Rbf) else 1
+    entries = np.diff(X.indptr)
+    owner = np.repeat(np.arange(X.shape[0]), entries)
+    largest = np.bincount(owner, np.abs(X.data.astype(np.float64)) ** power, minlength=1).max()
+    return bool(kernel.gamma * 4 * largest * entries.max(initial=0) * np.finfo(np.float32).eps > 0.1)

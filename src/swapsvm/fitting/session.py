@@ -1,0 +1,191 @@
+"""A fit while it runs: its clock, what stops it, who watches it, and the runs of its problems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Generic, Protocol
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._core import StopToken
+from ..arrays import Matrix
+from ..gram import Gram
+from ..kernels import Kernel
+from ..problems import Quadratic
+from ..solve import Result, Run, Watcher
+from ..solvers import make_solver
+from ..state import Sampling, State, open_state
+from ..stopping import Stop, make_stop
+from ..writing import PathLike
+from .callbacks import Tasks
+from .checkpoint import Checkpoint, CheckpointFile, as_checkpoint
+from .clock import Clock, TimeBudget
+from .continuation import GramIdentity, Kept, KeptRun, SolverSettings, fingerprint, kernel_identity, problem_fingerprint
+from .interrupts import Interrupts
+from .progress import Callback, Observers
+from .subproblems import Labels, Solution, Subproblem
+from .workers import Cancelled, Found, Job, Planned, side_by_side, solve_each, thread_limit, workers_for
+
+SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
+
+Reader = Callable[[Planned, Gram, Solution], Mapping[str, object]]  # attributes of an estimator fitted to one problem
+
+
+class FitSettings(Protocol):
+    """The parameters of an estimator that a session depends on."""
+
+    solver: str
+    tol: float
+    eps: float
+    max_iter: int
+    max_time: float | None
+    start_size: int
+    sampling: int | Sampling | None
+    cache_size: float | None
+    warm_start: bool
+    checkpoint: PathLike | Checkpoint | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    on_interrupt: str
+    callbacks: Callback | Iterable[Callback] | None
+    verbose: int
+
+
+class Session:
+    """What all runs of one fit share.
+
+    ``kept`` is what the last fit left for a warm start; after ``solve`` it is what this one leaves for the next.
+    """
+
+    def __init__(
+        self,
+        settings: FitSettings,
+        *,
+        clock: Clock = time.perf_counter,
+        tasks: Tasks | None = None,
+        kept: Kept | None = None,
+    ) -> None:
+        self.settings, self.clock, self.began = settings, clock, clock()
+        self.tasks, self.kept = tasks, kept if settings.warm_start else None
+        self.threads = thread_limit(settings.n_jobs)
+        self.token = StopToken()
+        self.interrupts = Interrupts(settings.on_interrupt, self.token)
+        self.solver_settings: SolverSettings = (settings.solver, settings.sampling)
+        self.cache_counts: dict[str, int] = {}
+
+    def open_gram(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> Gram:
+        """The Gram of the last fit if it is the same, else a new one."""
+        if self.kept is not None and self.kept.serves(self._identity(kernel, X, groups, dtype)):
+            return self.kept.gram
+        settings = self.settings
+        return Gram(kernel, X, groups=groups, dtype=dtype, cache_size=settings.cache_size, n_threads=self.threads)
+
+    def _identity(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> GramIdentity:
+        return GramIdentity.of(kernel, X, groups, dtype, self.settings.cache_size, self.threads)
+
+    def run(self, state: State, stop: Stop, watchers: Sequence[Watcher] = (), remembers: bool = False) -> Run:
+        """A run by the clock of this session, which the session can stop."""
+        solver = make_solver(self.settings.solver)
+        return Run(state, solver, stop, watchers=watchers, clock=self.clock, token=self.token, remembers=remembers)
+
+    def each(self, jobs: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found]) -> list[Found]:
+        """What ``do`` makes of each job, several at a time."""
+        return side_by_side(jobs, workers, do, self.token)
+
+    def solve(self, gram: Gram, plan: Sequence[Planned], read: Reader[Planned], estimator: str) -> list[Result]:
+        """Run each problem to its certified end.
+
+        ``read`` makes a model of one problem for callbacks that ask for it; ``estimator`` names it in checkpoints.
+        """
+        file = self._checkpoint_file(gram, plan, estimator)
+        if self.tasks:
+            self.tasks.begin(plan)
+        runs = PlanRuns(self, gram, plan, read, file)
+        results, self.cache_counts = runs.solve()
+        if self.settings.warm_start:
+            identity = self._identity(gram.kernel, gram.X, gram.groups, gram.dtype)
+            self.kept = Kept(gram, identity, self.solver_settings, runs.ended)
+        return results
+
+    def _checkpoint_file(self, gram: Gram, plan: Sequence[Subproblem], estimator: str) -> CheckpointFile | None:
+        if self.settings.checkpoint is None:
+            return None
+        identity = {
+            "estimator": estimator,
+            "rows": fingerprint(gram.X),
+            "kernel": kernel_identity(gram.kernel, gram.X),
+            "precision of kernel values": str(gram.dtype),
+            "solver": repr(self.solver_settings),
+            "C": repr(float(plan[0].C)),
+            "labels or weights": fingerprint(*(problem_fingerprint(sub.on(gram)) for sub in plan)),
+        }
+        return CheckpointFile(as_checkpoint(self.settings.checkpoint), identity, plan)
+
+
+class PlanRuns(Generic[Planned]):
+    """The runs of all problems of a plan."""
+
+    def __init__(
+        self,
+        session: Session,
+        gram: Gram,
+        plan: Sequence[Planned],
+        read: Reader[Planned],
+        file: CheckpointFile | None,
+    ) -> None:
+        settings, rows = session.settings, [sub.rows for sub in plan]
+        self._session, self._gram, self._plan, self._read, self._file = session, gram, plan, read, file
+        # a cache that is kept for the next fit serves all problems
+        self._workers = 1 if settings.warm_start else workers_for(gram, rows, session.threads)
+        self._budget = TimeBudget(settings.max_time, rows, self._workers, session.clock, session.began)
+        self._observers = Observers(settings.callbacks, settings.verbose, len(plan), session.tasks)
+        self._rules = make_stop(settings.tol, settings.eps, settings.max_iter, None)
+        random = check_random_state(settings.random_state)
+        self._seeds = {sub.labels: random.randint(2**31) for sub in plan}
+        self.ended: dict[Labels, KeptRun] = {}
+
+    def solve(self) -> tuple[list[Result], dict[str, int]]:
+        """The certified ends of all runs, and the counts of the caches."""
+        with self._session.interrupts, self._observers:
+            try:
+                return solve_each(self._gram, self._plan, self._workers, self._solve, self._session.token)
+            finally:
+                if self._file:
+                    self._file.close()
+
+    def _solve(self, gram: Gram, sub: Planned, cancelled: Cancelled) -> Result:
+        session, problem, rng = self._session, sub.on(gram), np.random.default_rng(self._seeds[sub.labels])
+        state = open_state(problem, sampling=session.settings.sampling, seed=int(rng.integers(2**63)))
+        read = partial(self._attributes, sub, gram)
+        watchers = self._observers.watchers(sub, read) + (self._file.watchers(sub) if self._file else [])
+        remembers = session.settings.warm_start or self._file is not None
+        run = session.run(state, self._stop(sub, problem, cancelled), watchers, remembers)
+        self._observers.began(sub, problem)
+        self._begin(run, sub, problem, rng)
+        result = run.finish(exact_below=SMALL)
+        if run.last_standing:
+            self.ended[sub.labels] = KeptRun(problem, run.state, run.last_standing)
+        if self._file:
+            self._file.ended(sub, run)
+        self._observers.finished(sub, result, partial(read, run))
+        return result
+
+    def _stop(self, sub: Planned, problem: Quadratic, cancelled: Cancelled) -> Stop:
+        rules = self._rules | self._budget.share(sub.rows) | cancelled | self._session.interrupts | self._observers
+        own = sub.stop(problem)
+        return rules | own if own else rules
+
+    def _begin(self, run: Run, sub: Planned, problem: Quadratic, rng: np.random.Generator) -> None:
+        """Continue from the last fit or a checkpoint as far as they are of this problem, or start."""
+        kept = self._session.kept
+        exact = kept.exactly(sub, problem, self._session.solver_settings) if kept else None
+        if exact:
+            run.go_on(exact.standing, exact.state)
+        elif not (self._file and self._file.go_on(sub, run)):
+            run.begin(kept.weights(sub, problem) if kept else None, self._session.settings.start_size, rng)
+
+    def _attributes(self, sub: Planned, gram: Gram, run: Run) -> Mapping[str, object]:
+        return self._read(sub, gram, run.state)

@@ -1,0 +1,95 @@
+"""The plan of a fit: the problems that it solves, such as its pairs of classes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..gram import Gram
+from ..models import Pair
+from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic
+from ..stopping import Stop
+from .separation import Inseparable
+
+Labels = tuple[object, ...]
+
+
+class Solution(Protocol):
+    """A point of a problem, from a run that has ended or from the state of one that goes on."""
+
+    @property
+    def weights(self) -> np.ndarray: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Subproblem(ABC):
+    """One problem of a fit.
+
+    ``labels`` identify it to users and from one fit to the next: a pair of class labels, or nothing if the fit has only
+    one problem. ``weights`` has one number for each row of the data, or is None if all are 1.
+    """
+
+    labels: Labels
+    rows: int
+    C: float
+    weights: np.ndarray | None
+
+    @abstractmethod
+    def on(self, gram: Gram) -> Quadratic:
+        """The problem on a Gram of the data."""
+
+    def stop(self, problem: Quadratic) -> Stop | None:
+        """A further rule that ends its run."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
+
+
+@dataclass(frozen=True, eq=False)
+class PairOfClasses(Subproblem):
+    """Two classes, which are groups of the Gram."""
+
+    pair: Pair
+    positive: int
+    negative: int
+
+    def on(self, gram: Gram) -> L2SVC:
+        return L2SVC.of(gram, self.positive, self.negative, self.C, self.weights)
+
+    def stop(self, problem: Quadratic) -> Stop | None:
+        return Inseparable.of(problem) if np.isinf(self.C) else None
+
+    def function(self, gram: Gram, at: Solution) -> Coefficients:
+        """The decision function, positive for the group ``positive``."""
+        return self.on(gram).model(at.weights, at.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression(Subproblem):
+    """Targets for all rows of the data; ``epsilon=None`` learns the tube."""
+
+    y: np.ndarray
+    epsilon: float | None
+
+    def on(self, gram: Gram) -> L2SVR:
+        return L2SVR.of(gram, self.y, self.C, self.epsilon, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Detection(Subproblem):
+    """A boundary around the rows, by one of the problems of novelty detection."""
+
+    problem: type[OneClass] | type[Ball]
+
+    def on(self, gram: Gram) -> OneClass | Ball:
+        return self.problem.of(gram, self.C, self.weights)

@@ -1,0 +1,42 @@
+"""A fitted function sum_i coef_i k(x_i, x) + intercept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Matrix
+from ..kernels import Kernel
+from ..problems import Coefficients
+from .vectors import Vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """One function of a set of support vectors; ``coef`` has the shape (vectors,)."""
+
+    vectors: Vectors
+    coef: np.ndarray
+    intercept: float = 0.0
+
+    @classmethod
+    def of(cls, X: Matrix, kernel: Kernel, found: Coefficients) -> Expansion:
+        """The function that coefficients of training rows stand for."""
+        return cls(Vectors.of(X, kernel, found.rows), found.coef, found.intercept)
+
+    def sums(self, X: Matrix, threads: int = 0) -> np.ndarray:
+        """sum_i coef_i k(x_i, x) for each row x."""
+        return self.vectors.sums(X, False, threads)(slice(None), self.coef[:, None])[:, 0]
+
+    def scores(self, X: Matrix, threads: int = 0) -> np.ndarray:
+        """How typical each row is, for a model that detects novelties: the sums themselves."""
+        return self.sums(X, threads)
+
+    def values(self, X: Matrix, threads: int = 0) -> np.ndarray:
+        """The same with the intercept."""
+        return self.sums(X, threads) + self.intercept
+
+    def linear_coefficients(self) -> np.ndarray:
+        """sum_i coef_i x_i, which is the whole function for a linear kernel."""
+        return np.asarray(self.vectors.rows.T @ self.coef)

@@ -1,0 +1,103 @@
+"""The end of a run, and the warning if it did not converge."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from .stopping import ConvergenceWarning
+from .trace import Trace
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a run.
+
+    Attributes
+    ----------
+    weights : array
+        A point of the simplex.
+    value, gap : float
+        g there, and the certificate max g - g(weights) <= gap, both recomputed from scratch in double.
+    relative_gap : float
+        gap / |value|. For a general g it is gap / max(1, |value|); with a linear term, gap / max(|value|, a'Da), D the
+        ridge, because the value may be 0.
+    stop_reason : str
+        ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
+        arithmetic resolves no better), ``"sample"`` (samples showed no violator, see ``Sampling``) or the name that a
+        user's own rule gives.
+    iterations, evaluations, samplings : int
+        Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
+    certificate_seconds : float
+        CPU time of this thread in the pass at the end that certified the gap.
+    full_pass : bool
+        Whether the gap comes from a pass over all rows. If a limit or Ctrl-C left no time for one, it is the best bound
+        that was proven without: as true, but larger than need be.
+    trace : Trace
+    """
+
+    weights: np.ndarray
+    value: float
+    gap: float
+    relative_gap: float
+    stop_reason: str
+    iterations: int
+    evaluations: int
+    samplings: int
+    certificate_seconds: float
+    trace: Trace
+    full_pass: bool = True
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap was reached."""
+        return self.stop_reason == "gap"
+
+    def as_optimize_result(self) -> OptimizeResult:
+        """The same as SciPy's solvers return it, for code that is written for them.
+
+        SciPy minimizes: ``fun`` is -value, and ``fun - min fun <= gap``. ``x`` is the weights, ``nit`` the iterations,
+        ``nfev`` the gradients (or kernel values). ``status`` is 0 if the gap was reached, else 1; ``message`` has the
+        reason.
+        """
+        return OptimizeResult(
+            x=self.weights,
+            fun=-self.value,
+            success=self.converged,
+            status=0 if self.converged else 1,
+            message=f"stopped by {self.stop_reason!r}; fun is at most {self.gap:.3g} above the minimum",
+            nit=self.iterations,
+            nfev=self.evaluations,
+            gap=self.gap,
+        )
+
+
+def warn_not_converged(result: Result, what: str = "the run") -> None:
+    """Say why a run ended, and what helps."""
+    advice = {
+        "max_iter": "raise max_iter, or tol",
+        "max_time": "raise max_time, or tol",
+        "callback": "do not return False from the callback",
+        "interrupted": "let it run on, for instance with warm_start=True",
+        "sample": "leave Sampling.trusted out",
+        "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
+    }
+    proof = "certified" if result.full_pass else "the best bound proven without a pass over all rows"
+    message = (
+        f"{what} stopped by {result.stop_reason!r} at a relative gap of {result.relative_gap:.2g} "
+        f"(gap {result.gap:.2g}). The model is feasible and its gap {proof}; for a smaller one "
+        f"{advice.get(result.stop_reason, 'run longer')}."
+    )
+    warn_user(message, ConvergenceWarning)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line: the first one outside of this package and of what scikit-learn puts around a fit."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("swapsvm.", "sklearn.callback.")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

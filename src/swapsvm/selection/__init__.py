@@ -1,0 +1,5 @@
+"""Choosing parameters by cross-validation."""
+
+from .svccv import SVCCV
+
+__all__ = ["SVCCV"]

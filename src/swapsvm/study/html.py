@@ -1,0 +1,154 @@
+"""A report as one HTML file."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html import escape
+from importlib.resources import files
+
+from .document import (
+    BADGES,
+    Block,
+    Bullets,
+    Cell,
+    Document,
+    FigureBlock,
+    Heading,
+    Paragraph,
+    TableBlock,
+    anchor_of,
+    marked,
+)
+
+
+def to_html(document: Document) -> str:
+    """One file that contains the style sheet and the drawings."""
+    style = files(__package__).joinpath("report.css").read_text("utf-8")
+    body = "\n".join(html_block(block, label) for block, label in document.labelled())
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(document.title)}</title>
+<style>
+{style}</style>
+</head>
+<body>
+{html_contents(document)}
+<main>
+<header><h1>{escape(document.title)}</h1><p class="subtitle">{html_text(document.subtitle)}</p></header>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def html_contents(document: Document) -> str:
+    """Links to the headings."""
+    items = [
+        f'<li class="level-{block.level}"><a href="#{escape(anchor)}">{escape(block.text)}</a></li>'
+        for block, anchor in document.labelled()
+        if isinstance(block, Heading)
+    ]
+    return '<nav aria-label="Contents"><p>Contents</p><ul>\n' + "\n".join(items) + "\n</ul></nav>"
+
+
+def html_block(block: Block, label: str) -> str:
+    """One block."""
+    match block:
+        case Heading(text, level):
+            return f'<h{level:d} id="{escape(label)}">{escape(text)}</h{level:d}>'
+        case Paragraph(text):
+            return f"<p>{html_text(text)}</p>"
+        case Bullets(items):
+            return "<ul>\n" + "\n".join(f"<li>{html_text(item)}</li>" for item in items) + "\n</ul>"
+        case FigureBlock():
+            drawing = inline_svg(block.svg, f"{anchor_of(block)}--")
+            return f'<figure id="{anchor_of(block)}">\n{drawing}\n{html_caption(block, label)}\n</figure>'
+        case TableBlock():
+            return html_table(block, label)
+
+
+def html_caption(block: TableBlock | FigureBlock, label: str) -> str:
+    """Number and caption."""
+    return f"<figcaption><b>{label}.</b> {html_text(block.caption)}</figcaption>"
+
+
+def html_table(table: TableBlock, label: str) -> str:
+    """A table that scrolls if it is too wide."""
+    kinds = ["number" if numeric else "text" for numeric in table.numeric]
+    head = "".join(f'<th class="{kind}">{escape(c)}</th>' for c, kind in zip(table.columns, kinds, strict=True))
+    rows = [
+        "<tr>" + "".join(html_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
+        for row in table.cells
+    ]
+    return "\n".join(
+        [
+            f'<figure class="table" id="{anchor_of(table)}">',
+            html_caption(table, label),
+            f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">',
+            f"<table><thead><tr>{head}</tr></thead><tbody>",
+            *rows,
+            "</tbody></table></div>",
+            f'<p class="note">{html_text(table.note)}</p></figure>' if table.note else "</figure>",
+        ]
+    )
+
+
+def html_cell(cell: Cell, kind: str) -> str:
+    """A cell with its badge before the text, so that digits stay aligned."""
+    text = "" if cell.text == cell.mark else escape(cell.text)
+    if cell.mark == "best":
+        text = f"<b>{text}</b>"
+    elif cell.mark:
+        badge = f'<span class="badge {cell.mark.replace(" ", "-")}">{BADGES[cell.mark]}</span>'
+        text = f"{badge} {text}".rstrip()
+    return f'<td class="{kind}">{text}</td>'
+
+
+def html_text(text: str) -> str:
+    """Text with its marks as elements and everything else escaped."""
+
+    def element(span: re.Match[str]) -> str:
+        if span["code"]:
+            return f"<code>{escape(span['code'])}</code>"
+        if span["bold"]:
+            return f"<b>{html_text(span['bold'])}</b>"
+        return f'<a href="{escape(span["address"])}">{escape(span["text"])}</a>'
+
+    return marked(text, escape, element)
+
+
+def inline_svg(svg: str, prefix: str) -> str:
+    """The drawing as an element of a page: ids get a prefix, and references to the outside are removed."""
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if local(child.tag) in ("metadata", "style", "script"):  # the page has its own style sheet
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = local(element.tag)
+        element.attrib = {local(name): renamed(local(name), value, prefix) for name, value in element.items()}
+        for name in [name for name in element.attrib if name.startswith("on")]:
+            del element.attrib[name]
+        if not element.get("href", "#").startswith(("#", "data:image/")):
+            del element.attrib["href"]
+    root.set("role", "img")
+    return ElementTree.tostring(root, "unicode").strip()
+
+
+def local(name: str) -> str:
+    """A name without its namespace, which HTML does not need."""
+    return name.rpartition("}")[2]
+
+
+def renamed(name: str, value: str, prefix: str) -> str:
+    """The value of an attribute, with the prefix before any id in it."""
+    if name == "id":
+        return prefix + value
+    if name == "href" and value.startswith("#"):
+        return f"#{prefix}{value[1:]}"
+    return re.sub(r"url\((['\"]?)#", rf"url(\1#{prefix}", value)

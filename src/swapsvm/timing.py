@@ -1,0 +1,62 @@
+"""The time of a run: its clock, its limit, and the token through which computations learn that they have to end."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from ._core import StopToken
+from .state import State
+
+ANSWER = 0.2  # seconds for what comes after Ctrl-C, or after an exceeded limit
+OVERTIME = 0.5  # a certificate may exceed the limit by this part of a tenth of it, or of half a second
+RESERVE = 1.25  # moves end this many times the estimated duration of the certificate before the limit
+
+
+class Timer:
+    """The clock of a run and its token. ``deadline`` is by the clock."""
+
+    def __init__(self, clock: Callable[[], float], token: StopToken | None, began: float | None) -> None:
+        self.clock, self.token = clock, (token or StopToken()).sharing()
+        self._began = clock() if began is None else began
+        self._limit = self.deadline = math.inf
+
+    def set_limit(self, seconds: float) -> None:
+        """Limit the run to this many seconds since its beginning."""
+        self._limit, self.deadline = seconds, self._began + seconds
+
+    def rewind(self, seconds: float) -> None:
+        """Continue a run that has taken this many seconds."""
+        self._began = self.clock() - seconds
+
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return self.clock() - self._began
+
+    def _seconds_left(self) -> float:
+        """Infinite unless the clock is the wall's: compiled passes cannot read another one."""
+        return self.deadline - self.clock() if self.clock is time.perf_counter else math.inf
+
+    def has_time_for_moves(self, state: State) -> bool:
+        """Whether moves can go on, leaving time for the certificate."""
+        left = self._seconds_left()
+        if left < math.inf:
+            left -= RESERVE * state.certificate_seconds
+        self.token.set_seconds_left(left)
+        return left > 0 and not self.token.requested
+
+    def grant_certificate(self, estimate: float) -> bool:
+        """Give a certificate its time; False if a request to stop leaves too little for the estimated duration."""
+        interrupted = self.token.requested
+        if interrupted and estimate > ANSWER / 2:
+            return False
+        overtime = OVERTIME * max(0.1 * self._limit, 0.5)
+        self.token.heed_requests(not interrupted)
+        self.token.set_seconds_left(ANSWER if interrupted else max(self._seconds_left(), 0.0) + overtime)
+        return True
+
+    def grant_answer(self, forever: bool) -> None:
+        """Let what ends a run compute in spite of requests: for a moment, or as long as it takes."""
+        self.token.heed_requests(False)
+        self.token.set_seconds_left(math.inf if forever else ANSWER)
