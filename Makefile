@@ -1,20 +1,20 @@
-# One verb a target. VENV is made on first use; every target works from a fresh clone.
+# One verb per target. VENV is created on first use; every target works from a fresh clone.
 VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 SANITIZED = $(VENV)-sanitize
 
-# Those of the extra "bench", each installed by itself; `make bench OPTIONS="--dtype float32" RESULTS=results/float32`.
+# The packages of the extra "bench", installed one by one; `make bench OPTIONS="--dtype float32" RESULTS=results/float32`.
 PEERS = scikit-learn-intelex libsvm-official thundersvm-cpu
 OPTIONS =
 RESULTS ?= results/$(firstword $(MAKECMDGOALS))
 
-# Of `make campaign`: how long, which trials, which parts (all but those that build something), and further options.
+# Options of `make campaign`: seconds, seed, and parts (by default all that need no build).
 SECONDS = 60
 SEED = 0
 PARTS =
 
-.PHONY: install demo test lint format docs sanitize bench bench-quick campaign fuzz clean
+.PHONY: install demo test lint format stub docs sanitize bench bench-quick campaign fuzz clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -27,7 +27,7 @@ demo: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[demo]"
 	$(BIN)/swapsvm demo
 
-# Several test processes share the processors; the tests about threads ask for theirs.
+# Several test processes share the processors; the tests of threads request theirs explicitly.
 test: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
@@ -35,21 +35,25 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror core/*.hpp core/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
+	$(BIN)/clang-format --dry-run --Werror core/*.hpp core/*.cpp core/bindings/*.hpp core/bindings/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
 
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
+	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/bindings/*.hpp core/bindings/*.cpp core/steps/*.hpp campaign/fuzz/*.cpp
 
-# The site, from the sources in docs/ and the scripts in examples/, which are run. A warning is an error; nothing is loaded
-# from elsewhere, neither now nor by a reader's browser.
+# The types of the compiled module, from the module; a test compares them.
+stub: install
+	$(BIN)/python -m nanobind.stubgen --quiet --module swapsvm._core --output-file src/swapsvm/_core.pyi
+
+# The site, from the sources in docs/ and the scripts in examples/, which are executed. A warning is an error. The built
+# pages load nothing from elsewhere.
 docs: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[docs]"
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/build/html
 	$(BIN)/python docs/check_offline.py docs/build/html
 
-# The core with the address and undefined-behaviour sanitizers, and the contract tests on it (but those of time).
+# The core with the address and undefined-behaviour sanitizers, and the contract tests on it (except those of time limits).
 sanitize:
 	$(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip install --quiet ".[test]" -C cmake.define.SWAPSVM_SANITIZE=address -C build-dir=build/sanitize
@@ -58,16 +62,16 @@ sanitize:
 	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_l2_svr.py tests/test_sampling.py tests/test_svmlight.py -k "not limit_of_seconds" -n 2
 
 # Raw results go to $(RESULTS).jsonl and continue there if interrupted; the report to $(RESULTS)/report.md. Peers that
-# cannot be installed are left out, one by one.
+# cannot be installed are skipped.
 bench bench-quick: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[demo]"
-	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is left out"; done
+	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is skipped"; done
 	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
 
-# Hostile tests of what the package promises: CONTRIBUTING.md. What cannot be installed is left out, and said so.
+# Adversarial tests of the promises of the package: docs/reliability.md. What cannot be installed is skipped with a message.
 campaign: install
-	$(if $(filter guided,$(PARTS)),$(BIN)/python -m pip install --quiet atheris || echo "atheris is left out")
+	$(if $(filter guided,$(PARTS)),$(BIN)/python -m pip install --quiet atheris || echo "atheris is skipped")
 	$(BIN)/python -m campaign $(PARTS) --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
 
 # Coverage-guided fuzzers of the core's own readers; they need clang with libFuzzer.

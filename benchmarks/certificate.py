@@ -1,4 +1,4 @@
-"""The duality gap of a fitted model, by NumPy alone: from its public attributes, in double, sharing no code with it.
+"""The duality gap of a fitted model, computed by NumPy from its public attributes, without code of the package.
 
 For a pair of classes the dual is min a'Qa on the simplex, Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / C, and the
 coefficients of the model are y_i a_i / a'Qa. With h = Qa no point of the simplex is below a'Qa by more than
@@ -16,7 +16,7 @@ BLOCK = 2048
 
 
 def relative_gap(model: Any, X: Any, y: np.ndarray) -> float:
-    """The largest of the pairs: gap / a'Qa."""
+    """The largest relative gap of the pairs: gap / a'Qa."""
     pairs = combinations(range(len(model.classes_)), 2)
     return max(_pair_gap(model, X, y, a, b) for a, b in pairs)
 

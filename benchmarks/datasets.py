@@ -31,7 +31,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Two classes parted by a quadratic in three random directions, so that only the size grows with m and n."""
+    """Two classes separated by a quadratic in three random directions, so that only the size grows with m and n."""
 
     rows: int = 8000
     features: int = 20
@@ -73,7 +73,7 @@ SCALING: dict[str, list[Synthetic]] = {
 
 
 def load(name: str) -> Split:
-    """A set by its name; OSError if it is a real one that is not there."""
+    """A set by its name; OSError if a real set is missing."""
     if name.startswith("synthetic"):
         return synthetic(name).load()
     from swapsvm.datasets import load as load_real
@@ -83,7 +83,7 @@ def load(name: str) -> Split:
 
 
 def _as_matrix(X: Any) -> Any:
-    return sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)  # sparse arrays are not known to all
+    return sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)  # not all competitors accept sparse arrays
 
 
 def synthetic(name: str) -> Synthetic:
@@ -94,7 +94,7 @@ def synthetic(name: str) -> Synthetic:
 
 
 def parameters_of(name: str, X: Any) -> tuple[float, float]:
-    """C and gamma: tuned ones for real sets (those of w8a for the whole series), plain ones for synthetic."""
+    """C and gamma: tuned for real sets (those of w8a for the whole series), plain values for synthetic sets."""
     if name.startswith("synthetic"):
         return 1.0, gamma_scale(X)
     tuned = tuned_parameters().get("w8a" if name in WEB else name)
@@ -109,7 +109,7 @@ def tuned_parameters() -> dict[str, Any]:
 
 
 def gamma_scale(X: Any) -> float:
-    """1 / (n_features * variance of all values), zeros that are not stored included."""
+    """1 / (n_features * variance of all values), including zeros that are not stored."""
     mean = X.mean()
     squares = X.multiply(X).mean() if sp.issparse(X) else (X * X).mean()
     return float(1.0 / (X.shape[1] * (squares - mean * mean)))

@@ -33,7 +33,7 @@ def points_of(m: int, d: int) -> np.ndarray:
 
 
 def timed(work: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
-    """Median CPU seconds, and what the work gave."""
+    """Median CPU seconds, and the result of the work."""
     seconds = []
     for _ in range(runs):
         began = time.process_time()

@@ -1,4 +1,4 @@
-"""The figures of the report. Colours are Okabe and Ito's, which colour-blind readers tell apart."""
+"""The figures of the report. The colours are those of Okabe and Ito, which colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SERIES = {
 
 
 def draw_all(records: Sequence[Record], directory: Path) -> dict[str, str]:
-    """Draw what the records allow; names of the figures and their captions."""
+    """Draw the figures that the records allow; returns their names and captions."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = {
         "fit": ("Fit time of each peer / ours", ratio_figure(records, "fit_seconds", goal=3.0)),
@@ -82,7 +82,7 @@ def draw_all(records: Sequence[Record], directory: Path) -> dict[str, str]:
 
 
 def ratio_figure(records: Sequence[Record], name: str, goal: float) -> Any:
-    """A line for each data set and one for the geometric mean, a mark for each peer."""
+    """One line for each data set and one for the geometric mean, one mark for each peer."""
     table = Table(records, "peers")
     peers = [s for s in table.solvers if s != OWN and table.ratios(s, OWN, name)]
     if not peers:
@@ -102,7 +102,7 @@ def ratio_figure(records: Sequence[Record], name: str, goal: float) -> Any:
 
 
 def shifts(count: int) -> np.ndarray:
-    """Small steps off the line, so that marks do not cover each other."""
+    """Small offsets from the line, so that marks do not overlap."""
     return 0.17 * (np.arange(count) - (count - 1) / 2)
 
 
@@ -114,7 +114,7 @@ def draw_ratios(axes: Any, ratios: dict[str, Any], rows: list[str], peer: str, s
         axes.plot([ratio.low, ratio.high], [place, place], color=colour, linewidth=2, alpha=0.35)
         if ratio.bound:
             end = ratio.value * (1.4 if ratio.bound == ">" else 1 / 1.4)
-            axes.plot([end], [place], alpha=0)  # the axis reaches as far
+            axes.plot([end], [place], alpha=0)  # the axis extends as far
             axes.annotate("", (end, place), (ratio.value, place), arrowprops=arrow(colour))
     axes.plot(values, places, marker, color=colour, markersize=6, markeredgecolor="white", label=peer)
     mean, last = geometric_mean(values), len(rows) - 1 + shift
@@ -182,7 +182,7 @@ def memory_figure(records: Sequence[Record]) -> Any:
 
 
 def size_in(suite: str, record: Record) -> float:
-    """What grows in a series."""
+    """The quantity that grows in a series."""
     if suite == "noise":
         return synthetic(record["data"]).noise
     return float(record["rows"] if suite == "web" else record[suite])
@@ -229,7 +229,7 @@ def draw_series(axes: Any, records: Sequence[Record], suite: str) -> None:
 
 
 def label_ends(axes: Any, ends: list[tuple[float, float, str, Any]]) -> None:
-    """Names in the right margin, at the heights where the curves end, kept apart where these meet."""
+    """Names in the right margin, at the ends of the curves, moved apart where they would overlap."""
     low, high = np.log(axes.get_ylim())
     previous = -np.inf
     for _, y, text, colour in sorted(ends, key=lambda end: (end[1], -end[0])):

@@ -2,7 +2,7 @@
 
 ``OMP_NUM_THREADS=1 python -m benchmarks.geometry --output results/geometry/bench.jsonl`` measures, then writes
 report.md and ball.png beside the raw lines; ``--report`` only writes. Points are normal. Times are CPU seconds of the
-process, the median of the repetitions, which take turns; who outlasts ``--limit`` gets no further task of the suite.
+process, medians of interleaved repetitions; a competitor that exceeds ``--limit`` gets no further task of the suite.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def measure(tasks: list[tuple[int, int]], suite: str, options: argparse.Namespac
 
 
 def medians(lines: list[Record], suite: str) -> dict[str, dict[tuple[int, int], Record]]:
-    """For each competitor and task the record of the median time."""
+    """The record of the median time for each competitor and task."""
     found: dict[str, dict[tuple[int, int], list[Record]]] = {}
     for line in lines:
         if line["suite"] == suite and "error" not in line:
@@ -149,7 +149,7 @@ def slopes(found: dict[str, dict[tuple[int, int], Record]]) -> str:
 
 
 def worst_difference(lines: list[Record]) -> float:
-    """Largest relative difference of our radius at the finest tolerance and miniball's."""
+    """Largest relative difference between our radius at the finest tolerance and miniball's."""
     pairs = []
     for suite in SUITES:
         found = medians(lines, suite)
@@ -215,7 +215,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument(
         "--limit", type=float, default=30.0, help="seconds after which a competitor gets no larger task"
     )
-    parser.add_argument("--report", action="store_true", help="only write the report of what there is")
+    parser.add_argument("--report", action="store_true", help="only write the report of the existing lines")
     options = parser.parse_args(words)
     if not options.report:
         where = surroundings()

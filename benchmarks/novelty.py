@@ -3,10 +3,10 @@
 ``python -m benchmarks.novelty --output results/novelty/runs.jsonl --rows 1000 10000 100000``
 
 Three normal clusters, and 2 % of the training rows are uniform outliers. Ours have ``contamination=0.1``, that of
-scikit-learn ``nu=0.1``: a tenth of the training rows is outside for all, but for ``nu=0.5``, its default. All have the
-same gamma. Each fit is a process of its own with one thread, since LIBSVM has no more; competitors take turns. The
-limit is one of CPU seconds, so that a busy machine does not decide who is cut; who outlasts it is recorded as such and
-not tried again. Beside the lines, ``report.md`` has their medians.
+scikit-learn ``nu=0.1``: a tenth of the training rows is outside for all except ``nu=0.5``, its default. All have the
+same gamma. Each fit runs in its own process with one thread, since LIBSVM is single-threaded; competitors take turns.
+The limit is in CPU seconds, so that the load of the machine does not decide which fits are cut. A competitor that
+exceeds it is recorded as such and not tried again. ``report.md``, beside the lines, has the medians.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def clusters(rows: int, outliers: int, seed: int) -> np.ndarray:
 
 
 def measure(task: dict[str, Any], X: np.ndarray, test: np.ndarray) -> dict[str, Any]:
-    """The fit on the clock, after one of a few rows that loads what there is to load; all else off it."""
+    """Time the fit, after an untimed fit of a few rows that loads libraries; nothing else is timed."""
     from sklearn.metrics import roc_auc_score
 
     make, parameter = DETECTORS[task["detector"]]
@@ -106,7 +106,7 @@ def measure(task: dict[str, Any], X: np.ndarray, test: np.ndarray) -> dict[str, 
 
 
 def worker(task_path: str, data_path: str, result_path: str) -> None:
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, whatever library it is in
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the default action ends the process, even inside a library
     warnings.simplefilter("ignore")
     limit_memory()
     limit_cores(1)
@@ -120,7 +120,7 @@ def worker(task_path: str, data_path: str, result_path: str) -> None:
 
 
 def run_size(rows: int, options: argparse.Namespace, cut: set[str], where: dict[str, Any]) -> None:
-    """All detectors on so many rows, in turn."""
+    """All detectors on this many rows, in turn."""
     X, test = clusters(rows, rows // 50, seed=0), clusters(TEST, TEST // 2, seed=1)
     gamma = float(1.0 / (2 * X.var()))
     with tempfile.TemporaryDirectory() as directory:
@@ -137,7 +137,7 @@ def run_size(rows: int, options: argparse.Namespace, cut: set[str], where: dict[
 
 
 def report(lines: list[dict[str, Any]]) -> str:
-    """Where it was measured, and the table of medians."""
+    """The conditions of the measurement, and the table of medians."""
     groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["rows"], line["detector"]), []).append(line)

@@ -1,7 +1,7 @@
-"""What is measured of one fit, in one fresh process.
+"""What is measured in one fit, in a fresh process.
 
-On the clock: ``fit`` and ``predict``, nothing else. Off it: loading, conversion, a warm-up on a few rows of each class,
-accuracy, counts and the certificate. Memory: the peak of the resident set during ``fit`` beyond what was there before.
+Timed: ``fit`` and ``predict``, nothing else. Not timed: loading, conversion, a warm-up on a few rows of each class,
+accuracy, counts and the certificate. Memory: the peak of the resident set during ``fit`` beyond its size before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRACE_POINTS = 200
 
 @dataclass(frozen=True)
 class Task:
-    """One run: who fits what, and how."""
+    """One run: a competitor, its data and its settings."""
 
     suite: str
     data: str
@@ -42,7 +42,7 @@ class Task:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Runs of the same key are the same run."""
+        """Runs with equal keys are the same run."""
         return (*self.contest, self.repetition)
 
     @property
@@ -51,7 +51,7 @@ class Task:
 
 
 def measure(task: Task, split: Split, C: float, gamma: float, stage: Callable[..., None]) -> None:
-    """Run the task; ``stage(name, **numbers)`` is called as each part begins, with what is known by then."""
+    """Run the task; ``stage(name, **numbers)`` is called when each part begins, with the results so far."""
     competitor = COMPETITORS[task.solver](C, gamma, task.threads, **task.options)
     stage("warm-up", C=C, gamma=gamma, **shape_of(split))
     warm_up(competitor, split)
@@ -89,7 +89,7 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def warm_up(competitor: Competitor, split: Split) -> None:
-    """Threads, libraries and first-call costs; on a few rows of each class."""
+    """Start threads, load libraries and pay first-call costs, on a few rows of each class."""
     rows = np.concatenate([np.flatnonzero(split.y == label)[:WARM_UP_ROWS] for label in np.unique(split.y)])
     competitor.renew()
     competitor.fit(*competitor.convert(split.X[rows], split.y[rows]))
@@ -104,7 +104,7 @@ def shape_of(split: Split) -> dict[str, Any]:
 
 
 def trace_of(competitor: Competitor, task: Task) -> dict[str, Any]:
-    """Seconds, kernel values and relative gap of the run, thinned; only where curves are asked for (two classes)."""
+    """Seconds, kernel values and relative gap of the run, thinned; only where curves are requested (two classes)."""
     if task.suite != "convergence":
         return {}
     trace = competitor.model.trace_
@@ -117,7 +117,7 @@ def trace_of(competitor: Competitor, task: Task) -> dict[str, Any]:
 
 
 def reset_peak_memory() -> int:
-    """Forget the peak so far, where the system allows it; bytes that are resident now."""
+    """Reset the peak where the system allows it; returns the bytes that are resident now."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,7 +1,7 @@
-"""Support vectors against accuracy: the curve of ``reduce_support``, and other ways to keep few vectors beside it.
+"""Support vectors against accuracy: the curve of ``reduce_support``, beside other ways to keep few vectors.
 
-Writes benchmarks/results/reduction.md; what stands in that file above its first heading of level 2 is kept. C and gamma
-are those of parameters.toml. Data sets come from ``swapsvm.datasets`` and are left out if missing.
+Writes benchmarks/results/reduction.md; the text of that file above its first heading of level 2 is kept. C and gamma
+are those of parameters.toml. Data sets come from ``swapsvm.datasets`` and are skipped if missing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARAMETERS = tomllib.loads((Path(__file__).parent / "parameters.toml").read_text
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set, whose parameters it has, and how many of its training rows are taken."""
+    """A data set, the set whose parameters it uses, and the number of training rows used."""
 
     name: str
     parameters: str
@@ -64,7 +64,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Point:
-    """What a model of so many vectors gave."""
+    """The results of a model with this many vectors."""
 
     vectors: int
     accuracy: float
@@ -96,7 +96,7 @@ def point_of(model: SVC, split: Split, seconds: float = np.nan) -> Point:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds: they do not depend on what else runs."""
+    """CPU seconds: they do not depend on the load of the machine."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
@@ -129,12 +129,12 @@ def by_weight(model: SVC) -> np.ndarray:
 
 
 def on_face(model: SVC, split: Split, rows: np.ndarray) -> SVC:
-    """The solution on the face of these rows of the simplex: a fit that sees no others."""
+    """The solution on the face of these rows: a fit to these rows alone."""
     return SVC(C=model.C, gamma=model.gamma_, n_jobs=1).fit(split.X[rows], split.y[rows])
 
 
 def backward(model: SVC, split: Split, count: int) -> SVC:
-    """Leave out the fifth with the smallest weights, solve on the face of the rest, and again."""
+    """Repeatedly leave out the fifth with the smallest weights and solve on the face of the rest."""
     rows, found = by_weight(model), model
     while len(rows) > count:
         rows = rows[: max(count, int(0.8 * len(rows)))]
@@ -144,7 +144,7 @@ def backward(model: SVC, split: Split, count: int) -> SVC:
 
 
 def coreset(model: SVC, split: Split, count: int) -> SVC:
-    """Fully corrective Frank-Wolfe from two rows, a vertex a step, ended at so many: [SWAP14] Alg. 2."""
+    """Fully corrective Frank-Wolfe from two rows, one vertex per step, ended at this many: [SWAP14] Alg. 2."""
     short = SVC(C=model.C, gamma=model.gamma_, n_jobs=1, solver="fcfw", start_size=2, max_iter=count - 1, tol=1e-9)
     return short.fit(split.X, split.y)
 
@@ -166,7 +166,7 @@ WAYS: dict[str, Callable[[SVC, Split, int], SVC]] = {
 
 
 def comparison(model: SVC, split: Split) -> dict[str, list[str]]:
-    """Test accuracy of each way for each size."""
+    """Test accuracy of each method for each size."""
     cells: dict[str, list[str]] = {}
     for name, way in WAYS.items():
         binary_only = name.startswith("coreset") and len(model.classes_) > 2
@@ -218,7 +218,7 @@ def report(curves: list[str], comparisons: list[str]) -> str:
 
 
 def head_of(path: Path) -> str:
-    """What someone wrote above the first table."""
+    """The hand-written text above the first table."""
     text = path.read_text() if path.exists() else "# Fewer support vectors: what they cost\n\n"
     return text.split("## ")[0]
 
@@ -235,7 +235,7 @@ def main() -> None:
         try:
             split = split_of(data)
         except DatasetError as error:
-            print(f"{data.name} is left out: {error}", flush=True)
+            print(f"{data.name} is skipped: {error}", flush=True)
             continue
         model, full = full_model(data, split)
         curves += curve_table(data, model, full, curve(model, split), len(split.y))

@@ -2,7 +2,7 @@
 
 ``SWAPSVM_DATA=... python -m benchmarks.regression --output results/regression.jsonl``
 
-The losses differ (squared outside of the tube here, linear there), so that common settings would favour one of them. C,
+The losses differ (squared outside the tube here, linear there), so common settings would favour one of them. C,
 gamma and epsilon of each loss are chosen from one grid by the error on validation rows, on at most 2000 training rows;
 then every competitor fits all training rows, in turn, each in a process of its own, and errors on test rows are
 reported beside the times. Features and targets are standardized by the training rows. ``--report`` writes the tables.
@@ -72,7 +72,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split(name: str) -> dict[str, np.ndarray]:
-    """Three quarters to train, the others to test, standardized by the former."""
+    """Three quarters of the rows for training, the others for testing, standardized by the training rows."""
     X, y = read(name)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = np.split(order, [int(0.75 * len(y))])
@@ -104,7 +104,7 @@ def tune(task: dict[str, Any], data: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def measure(task: dict[str, Any], data: dict[str, np.ndarray]) -> dict[str, Any]:
-    """One fit on the clock, after one of a few rows that loads what there is to load."""
+    """One timed fit, after an untimed fit of a few rows that loads libraries."""
     X, y = data["X"], data["y"]
     regressor(task["competitor"], task["settings"], task["threads"]).fit(X[:100], y[:100])
     model = regressor(task["competitor"], task["settings"], task["threads"])
@@ -121,7 +121,7 @@ def measure(task: dict[str, Any], data: dict[str, np.ndarray]) -> dict[str, Any]
 
 
 def worker(task_path: str, data_path: str, result_path: str) -> None:
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever library it is in
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the default action ends the process, even inside a library
     warnings.simplefilter("ignore")
     limit_memory()
     task = json.loads(Path(task_path).read_text())
@@ -191,7 +191,7 @@ def report(lines: list[dict[str, Any]]) -> str:
 
 
 def surrounded(fits: list[dict[str, Any]]) -> str:
-    """Where and how the fits were made."""
+    """The conditions of the fits."""
     where, loads = fits[0]["where"], [fit["load"] for fit in fits]
     peers = ", ".join(f"{name} {where['versions'][name]}" for name in ("scikit-learn-intelex", "scikit-learn"))
     commits = ", ".join(dict.fromkeys(fit["where"]["commit"] for fit in fits))

@@ -73,7 +73,7 @@ def size_of(table: Table, data: str) -> str:
 
 
 def seconds(cell: Cell) -> str:
-    """Median and extremes, or how it ended."""
+    """Median and extremes, or how the run ended."""
     values = cell.values("fit_seconds")
     if not cell.records:
         return ""
@@ -199,7 +199,7 @@ def parameters_section(records: Sequence[Record]) -> list[str]:
 
 
 def cores_of(record: Record) -> str:
-    """Usable cores; fewer at the end of the fit than at its beginning means that somebody took them away."""
+    """Usable cores; a smaller number at the end of the fit means that cores were taken away during it."""
     before, after = record.get("cores", "?"), record.get("cores_after")
     return f"{before}" if after in (None, before) else f"{before}, later {after}"
 
@@ -235,7 +235,7 @@ SECTIONS = {
 
 
 def report(records: Sequence[Record], figures: dict[str, str], source: str) -> str:
-    """Markdown: each section, and below it the figure of the same name."""
+    """Markdown: each section, followed by the figure of the same name."""
     lines = ["# Benchmarks", "", f"Made by `python -m benchmarks.report` from `{source}`.", ""]
     for name, section in SECTIONS.items():
         lines += section(records)

@@ -1,8 +1,8 @@
 """Run the benchmarks: ``python -m benchmarks.run --quick --output results/quick.jsonl``.
 
-Each run is a fresh process that loads the data off the clock, warms up and fits. What crashes, hangs or runs out of
-memory is recorded as such. A run that is in the output file already is not repeated, so an interrupted benchmark
-continues; who crashed or ran out of time on a data set is not asked again.
+Each run is a fresh process that loads the data off the clock, warms up and fits. Crashes, time-outs and failed
+allocations are recorded. A run that is already in the output file is not repeated, so an interrupted benchmark
+continues; a competitor that crashed or exceeded the limit on a data set is not tried on it again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Runner:
         return task.key not in self.done and task.contest not in self.failed
 
     def run(self, task: Task, directory: Path) -> dict[str, Any]:
-        """The record of a task; its data lie pickled in the directory."""
+        """The record of a task; its data are pickled in the directory."""
         outcome = in_own_process(task, directory)
         if outcome["status"] != "ok":
             self.failed.add(task.contest)
@@ -67,7 +67,7 @@ def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def in_own_process(task: Task, directory: Path) -> dict[str, Any]:
-    """What the worker found, and how it ended: ok, timeout or crashed."""
+    """The results of the worker, and how it ended: ok, timeout or crashed."""
     task_path, result = directory / "task.json", directory / "result.json"
     task_path.write_text(json.dumps(asdict(task)))
     result.write_text("{}")
@@ -107,7 +107,7 @@ def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: C
         try:
             prepare(tasks[0], Path(directory))
         except (OSError, LookupError) as error:
-            console.print(f"{tasks[0].data} is left out: {error}")
+            console.print(f"{tasks[0].data} is skipped: {error}")
             runner.keep({"status": "absent", "suite": tasks[0].suite, "data": tasks[0].data, "message": str(error)})
             advance(len(tasks))
             return
@@ -118,7 +118,7 @@ def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: C
 
 
 def prepare(task: Task, directory: Path) -> None:
-    """Data and parameters for the workers, where loading is quick."""
+    """Data and parameters for the workers, in a format that loads quickly."""
     split = datasets.load(task.data).astype(task.dtype)
     C, gamma = datasets.parameters_of(task.data, split.X)
     with (directory / "data.pickle").open("wb") as file:
@@ -133,10 +133,10 @@ def line_of(record: dict[str, Any]) -> str:
 
 
 def without_absent(tasks: list[Task], runner: Runner, console: Console) -> list[Task]:
-    """Tasks of competitors that are installed; the others are named once, here and in the file."""
+    """Tasks of installed competitors; the others are reported once, here and in the file."""
     absent = sorted({task.solver for task in tasks if not COMPETITORS[task.solver].is_installed()})
     for name in absent:
-        console.print(f"{name} is left out: pip install {COMPETITORS[name].distribution}")
+        console.print(f"{name} is skipped: pip install {COMPETITORS[name].distribution}")
         runner.keep({"status": "absent", "solver": name, "message": COMPETITORS[name].distribution})
     return [task for task in tasks if task.solver not in absent]
 
@@ -159,7 +159,7 @@ def planned(options: argparse.Namespace) -> list[Task]:
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("results/bench.jsonl"), help="JSON lines, appended")
-    parser.add_argument("--quick", action="store_true", help="everything in small, within five minutes")
+    parser.add_argument("--quick", action="store_true", help="a small version of everything, within five minutes")
     parser.add_argument("--suites", nargs="+", default=[suite.name for suite in suites.full()])
     parser.add_argument("--data", nargs="+", help="only these data sets")
     parser.add_argument("--solvers", nargs="+", choices=sorted(COMPETITORS), help="only these competitors")

@@ -3,10 +3,10 @@
 ``python -m benchmarks.selection --output results/selection/runs.jsonl --data usps --Cs 4 --gammas 2 --rows 3000``
 
 The whole grid is 10 values of C (1/4, 1/2, ..., 128) x 5 of gamma (1/16, 1/4, 1, 4, 16 times "scale") x 5 stratified
-folds, and a model of all rows at the end. A peer may need hours for it: ``--Cs``, ``--gammas`` and ``--rows`` cut it
-for all alike, and records say what was cut. Each competitor has a process of its own; who outlasts the limit is
-recorded as such. scikit-learn's SVC has one thread, so its grid runs on as many processes as there are cores; intelex
-does it both ways, threads inside of each fit or fits side by side.
+folds, and a model of all rows at the end. A peer may need hours for it: ``--Cs``, ``--gammas`` and ``--rows`` reduce
+it equally for all, and records say so. Each competitor has its own process; exceeding the limit is
+recorded. scikit-learn's SVC is single-threaded, so its grid runs in one process per core; intelex
+is measured both ways, with threads inside each fit and with fits in parallel.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SEARCHES: dict[str, Callable[[dict[str, list[float]], int], Any]] = {
 
 
 def measure(task: dict[str, Any], X: Any, y: np.ndarray) -> dict[str, Any]:
-    """The whole search on the clock, after one of a few rows that loads and compiles what there is to load."""
+    """Time the whole search, after an untimed search on a few rows that loads libraries."""
     make = SEARCHES[task["search"]]
     few = np.concatenate([np.flatnonzero(y == c)[: 2 * FOLDS] for c in np.unique(y)])
     make({name: values[:1] for name, values in task["grid"].items()}, task["threads"]).fit(X[few], y[few])
@@ -95,7 +95,7 @@ def measure(task: dict[str, Any], X: Any, y: np.ndarray) -> dict[str, Any]:
     signal.setitimer(signal.ITIMER_REAL, 0)
     return {
         "seconds": seconds,
-        "cpu_seconds": sum(ended_cpu[:4]) - sum(began_cpu[:4]),  # with those of joblib's processes, if they have ended
+        "cpu_seconds": sum(ended_cpu[:4]) - sum(began_cpu[:4]),  # including those of joblib's processes that have ended
         "best_score": search.best_score_,
         "best_params": search.best_params_,
         "mean_scores": list(search.cv_results_["mean_test_score"]),
@@ -103,7 +103,7 @@ def measure(task: dict[str, Any], X: Any, y: np.ndarray) -> dict[str, Any]:
 
 
 def worker(task_path: str, data_path: str, result_path: str) -> None:
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever library it is in
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the default action ends the process, even inside a library
     warnings.simplefilter("ignore")
     limit_memory()
     task = json.loads(Path(task_path).read_text())
@@ -125,21 +125,21 @@ def in_own_process(task: dict[str, Any], directory: Path, module: str = "benchma
     with (directory / "errors.txt").open("w") as errors:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=errors, start_new_session=True)
     status = status_of(process.wait())
-    with contextlib.suppress(ProcessLookupError):  # workers of joblib outlive a process that was ended
+    with contextlib.suppress(ProcessLookupError):  # workers of joblib survive a process that was ended
         os.killpg(process.pid, signal.SIGKILL)
     message = {} if status == "ok" else {"message": last_line((directory / "errors.txt").read_text())}
     return {"status": status, **message, **json.loads(paths[2].read_text())}
 
 
 def chosen_rows(name: str, rows: int | None) -> tuple[Any, np.ndarray]:
-    """The training rows of a set, or so many of them, in random order: folds are cut without shuffling."""
+    """The training rows of a set, or this many of them, in random order: folds are cut without shuffling."""
     split = datasets.load(name).astype("float64")
     some = np.random.default_rng(0).permutation(len(split.y))[:rows]
     return split.X[some], split.y[some]
 
 
 def grid_of(X: Any, n_Cs: int, n_gammas: int) -> dict[str, list[float]]:
-    """The middle of the whole grid: so many values of C, and of gamma around "scale"."""
+    """The middle of the whole grid: this many values of C, and of gamma around "scale"."""
     variance = X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "multiply") else X.var()
     scale = 1.0 / (X.shape[1] * variance)
     first = -2 + (WHOLE["Cs"] - n_Cs) // 2
@@ -174,7 +174,7 @@ def line_of(name: str, search: str, found: dict[str, Any]) -> str:
 
 
 def report(lines: list[dict[str, Any]]) -> str:
-    """All searches in a table of Markdown; the last record of each counts."""
+    """All searches in a Markdown table; the last record of each counts."""
     last = {(line["data"], line["search"]): line for line in lines}
     rows = [
         "| data | rows | search | wall | CPU | wall / SVCCV's | best score | C, gamma |",
@@ -184,7 +184,7 @@ def report(lines: list[dict[str, Any]]) -> str:
     for (name, search), line in last.items():
         ours = last.get((name, "SVCCV"), {}).get("seconds")
         rows.append(f"| {name} | {line['rows']} | {search} | {' | '.join(cells_of(line, ours))} |")
-        if ours and search != "SVCCV":  # a search that was ended took at least so long
+        if ours and search != "SVCCV":  # a search that was ended took at least this long
             ratios.setdefault(search, []).append(line.get("seconds", line["limit"]) / ours)
     means = ", ".join(f"{search} {np.exp(np.mean(np.log(each))):.3g}" for search, each in ratios.items())
     about = surrounded(list(last.values()))
@@ -203,7 +203,7 @@ def cells_of(line: dict[str, Any], ours: float | None) -> list[str]:
 
 
 def surrounded(lines: list[dict[str, Any]]) -> str:
-    """Where and how the searches were made."""
+    """The conditions of the searches."""
     where, loads = lines[0]["where"], [line["load"] for line in lines]
     peers = ", ".join(f"{name} {where['versions'][name]}" for name in ("scikit-learn-intelex", "scikit-learn"))
     grid = lines[0]["grid"]
@@ -224,10 +224,10 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--searches", nargs="+", default=list(SEARCHES), choices=list(SEARCHES))
     parser.add_argument("--Cs", type=int, default=WHOLE["Cs"], help="number of values of C")
     parser.add_argument("--gammas", type=int, default=WHOLE["gammas"], help="number of values of gamma")
-    parser.add_argument("--rows", type=int, help="only so many training rows")
+    parser.add_argument("--rows", type=int, help="number of training rows to use")
     parser.add_argument("--threads", type=int, default=usable_cores(), help="for all competitors")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for a search")
-    parser.add_argument("--report", action="store_true", help="only write report.md beside the lines that are there")
+    parser.add_argument("--report", action="store_true", help="only write report.md of the existing lines")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 

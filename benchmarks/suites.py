@@ -16,7 +16,7 @@ OURS = ("block", "swap2", "swap", "mfw", "fw", "cvm")
 
 @dataclass(frozen=True)
 class Suite:
-    """Data sets and who fits them."""
+    """Data sets and their competitors."""
 
     name: str
     data: tuple[str, ...]
@@ -27,7 +27,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is the same for all runs."""
+    """The settings that all runs share."""
 
     threads: int
     dtype: str
@@ -47,7 +47,7 @@ def full() -> list[Suite]:
 
 
 def quick() -> list[Suite]:
-    """Everything in small, within five minutes on two cores."""
+    """A small version of everything, within five minutes on two cores."""
     rows = tuple(Synthetic(rows=rows).name for rows in (1000, 2000, 4000, 8000))
     features = tuple(Synthetic(rows=2000, features=features).name for features in (10, 40, 160))
     return [
@@ -61,7 +61,7 @@ def quick() -> list[Suite]:
 
 
 def tasks_of(suite: Suite, conditions: Conditions) -> Iterator[Task]:
-    """Data set by data set; repetitions outside, so that competitors alternate, each time beginning with another."""
+    """Data set by data set; within it competitors alternate, and each repetition begins with another one."""
     for data in suite.data:
         for repetition in range(suite.repetitions):
             first = repetition % len(suite.solvers)

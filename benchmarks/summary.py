@@ -37,7 +37,7 @@ class Cell:
 class Ratio:
     """A peer's time over ours: medians, and the extremes over repetitions.
 
-    If one of the two did not finish, the limit stands for its time, and ``bound`` says on which side the ratio lies.
+    If one of the two did not finish, its limit is used as its time, and ``bound`` says on which side the ratio lies.
     """
 
     value: float
@@ -77,7 +77,7 @@ class Table:
         if name == "fit_seconds" and ours.values(name) and theirs.timed_out:
             return bounded(theirs.first["limit"] / np.median(ours.values(name)), ">")
         if name == "fit_seconds" and theirs.values(name) and ours.records:
-            return bounded(np.median(theirs.values(name)) / ours.first["limit"], "<")  # whatever stopped us, it counts
+            return bounded(np.median(theirs.values(name)) / ours.first["limit"], "<")  # any failure of ours counts
         return None
 
     def ratios(self, peer: str, own: str, name: str) -> dict[str, Ratio]:

@@ -1,4 +1,4 @@
-"""The goals, each with the number that was measured; met or not is computed here."""
+"""The goals and the measured numbers; whether a goal is met is computed here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-2  # the default of SVC
 
 @dataclass(frozen=True)
 class Target:
-    """``measure`` gives the number, or None if the records do not tell."""
+    """``measure`` returns the number, or None if the records do not contain it."""
 
     what: str
     against: str
@@ -48,7 +48,7 @@ def worst_ratio(records: Sequence[Record]) -> float | None:
 
 
 def worst_accuracy(records: Sequence[Record]) -> float | None:
-    """Points above (or, negative, below) the best peer, where it is worst."""
+    """Points above (or, if negative, below) the best peer, on the worst set."""
     table = Table(records, "peers")
     differences = [accuracy_difference(table, data) for data in table.data]
     return min((d for d in differences if d is not None), default=None)

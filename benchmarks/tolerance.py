@@ -1,7 +1,7 @@
 """Evidence for the default ``tol`` of SVC: accuracy, time and model against the relative gap at which a fit stops.
 
-Writes benchmarks/results/tolerance.md; what stands in that file above its first heading of level 2 is kept.
-Data sets other than digits come from ``swapsvm.datasets`` and are left out if missing.
+Writes benchmarks/results/tolerance.md; the text of that file above its first heading of level 2 is kept.
+Data sets other than digits come from ``swapsvm.datasets`` and are skipped if missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Split = tuple[Any, np.ndarray, Any, np.ndarray]  # X, y, X_test, y_test
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set with the parameters it is fitted with: gamma is a multiple of 1 / (2 mean squared distance)."""
+    """A data set and its parameters: gamma is a multiple of 1 / (2 mean squared distance)."""
 
     name: str
     load: Callable[[], Split]
@@ -43,7 +43,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Fit:
-    """What one fit gave."""
+    """The results of one fit."""
 
     data: str
     tol: float
@@ -108,7 +108,7 @@ def fits_of(data: DataSet, threads: int) -> list[Fit]:
 
 
 def fit_and_predict(model: SVC, split: Split) -> tuple[float, np.ndarray]:
-    """CPU seconds of the fit (they do not depend on what else runs), and predictions for the test rows."""
+    """CPU seconds of the fit (independent of the load of the machine), and predictions for the test rows."""
     began = time.process_time()
     model.fit(*split[:2])
     return time.process_time() - began, model.predict(split[2])
@@ -170,7 +170,7 @@ def table_of(data: DataSet, fits: list[Fit]) -> list[str]:
 
 
 def overview(fits: list[Fit]) -> list[str]:
-    """All data sets together: accuracy less the reference's, and costs as multiples of the default's."""
+    """All data sets together: accuracy minus the reference's, and costs as multiples of the default's."""
     names = list(dict.fromkeys(f.data for f in fits))
     lines = [
         f"| tol | accuracy - reference, points: mean | worst set | largest spread of seeds, points | "
@@ -234,7 +234,7 @@ def report(fits: list[Fit], threads: int) -> str:
 
 
 def head_of(path: Path) -> str:
-    """What someone wrote above the first table."""
+    """The hand-written text above the first table."""
     text = path.read_text() if path.exists() else "# When to stop: what the default tol buys\n\n"
     return text.split("## ")[0]
 
@@ -258,7 +258,7 @@ def main() -> None:
         try:
             new = fits_of(data, options.threads)
         except DatasetError as error:
-            print(f"{data.name} is left out: {error}", flush=True)
+            print(f"{data.name} is skipped: {error}", flush=True)
             continue
         print("\n".join(table_of(data, new)), flush=True)
         fits += new

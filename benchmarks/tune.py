@@ -1,7 +1,7 @@
 """Choose C and gamma for each data set: ``python -m benchmarks.tune``; writes parameters.toml.
 
 One grid for all: C from 1/4 to 256 by factors of 4, gamma from 1/4 to 16 times scikit-learn's "scale". Both losses have
-the same say: the pair is taken that is best by the mean of the accuracies, in 3-fold cross-validation on a stratified
+the same weight: the chosen pair has the best mean of the accuracies, in 3-fold cross-validation on a stratified
 sample of the rows, of a hinge SVC (scikit-learn-intelex, or scikit-learn) and of our squared-hinge SVC. Ties go to the
 smaller C, then to the smaller gamma.
 """
@@ -30,7 +30,7 @@ LOSSES = {"hinge": "intelex", "squared_hinge": "block"}
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of the grid and how many rows of the folds each loss has right."""
+    """A point of the grid and the number of rows that each loss predicts correctly."""
 
     C: float
     multiple: float
@@ -42,7 +42,7 @@ class Choice:
 
 
 def sample(y: np.ndarray, size: int) -> np.ndarray:
-    """Rows of each class in proportion, but a few of each."""
+    """Rows of each class in proportion, with a minimum for each class."""
     rng = np.random.default_rng(0)
     chosen = []
     for label in np.unique(y):
@@ -52,7 +52,7 @@ def sample(y: np.ndarray, size: int) -> np.ndarray:
 
 
 def right_of(solver: str, X: Any, y: np.ndarray, C: float, gamma: float, threads: int) -> int:
-    """Rows that cross-validation has right."""
+    """The number of rows that cross-validation predicts correctly."""
     right = 0
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
         competitor = COMPETITORS[solver](C, gamma, threads)
@@ -88,7 +88,7 @@ def tuned(name: str, threads: int) -> dict[str, Any]:
 
 
 def grid_of(choices: list[Choice], loss: str, rows: int) -> list[list[float]]:
-    """Accuracies: one line for each C, one column for each gamma."""
+    """Accuracies: one row for each C, one column for each gamma."""
     return [[round(c.right[loss] / rows, 5) for c in choices if c.C == C] for C in COSTS]
 
 

@@ -1,7 +1,7 @@
 """One run in a process of its own: ``python -m benchmarks.worker task.json data.pickle result.json``.
 
-After each stage the result file holds all that is known, so that a crash in one stage does not lose those before it.
-A limit of time is an alarm without a handler: the system ends the process, whatever library it is in.
+After each stage the result file holds all results so far, so a crash in one stage does not lose the earlier ones.
+A time limit is an alarm without a handler: the system ends the process, even inside a library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEMORY_SHARE = 0.85  # of the machine's memory: one more allocation fails in thi
 
 
 class Stages:
-    """Writes what is known, and sets the alarm of the stages that have a limit."""
+    """Writes the results so far, and sets the alarm of the stages that have a limit."""
 
     def __init__(self, path: Path, limit: float) -> None:
         self.path, self.limit = path, limit
@@ -42,14 +42,14 @@ def limit_memory() -> None:
 
 
 def limit_cores(threads: int) -> None:
-    """So many cores, for libraries that do not know how to be told a number of threads."""
+    """Restrict the process to this many cores, for libraries that have no parameter for threads."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def main(task_path: str, data_path: str, result_path: str) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    warnings.simplefilter("ignore")  # a solver that stops early says so in its result
+    warnings.simplefilter("ignore")  # a solver that stops early records it in its result
     limit_memory()
     task = Task(**json.loads(Path(task_path).read_text()))
     limit_cores(task.threads)

@@ -1,16 +1,16 @@
-"""Hostile tests of what the package promises: ``python -m campaign certificates files --seconds 600 --seed 7``.
+"""Adversarial tests of the promises of the package: ``python -m campaign certificates files --seconds 600 --seed 7``.
 
-A part tries one promise. Its trials are numbered, and a trial depends on nothing but the seed and its number::
+Each part tests one promise. Trials are numbered, and a trial depends only on the seed and its number::
 
     __main__ ── schedule ── batch ── children      trials run in child processes: a crash is an outcome
                    │          └───── outcome
-                   └── report                      JSON lines, and a table made of them
+                   └── report                      JSON lines, and a table of them
 
-    certificates ── problems, truth, arithmetic    every gap again, in extended precision
+    certificates ── problems, truth, arithmetic    every gap recomputed in extended precision
         └── shapes                                 bounds of geometry
     files ── formats, mutation, guided, fuzz/      malformed files
-    limits                                         little memory, little disk
-    kills ── interrupts                            signals and limits of time
+    limits                                         too little memory or disk space
+    kills                                          signals and time limits
     threads                                        forks and threads
     sanitizers                                     the same on instrumented builds
 """

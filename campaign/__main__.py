@@ -1,4 +1,4 @@
-"""``python -m campaign [part ...] --seconds 60 --seed 0 --jobs 1``: try the promises; status 1 if one was broken."""
+"""``python -m campaign [part ...] --seconds 60 --seed 0 --jobs 1``: test the promises; status 1 if one was broken."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .schedule import Plan, run_all
 
 ROOT = Path(__file__).parent.parent
 USUAL = ("certificates", "files", "limits", "kills", "threads")
-PARTS = (*USUAL, "guided", "fuzzers", "sanitizers")  # the last ones need packages, compilers or minutes of their own
+PARTS = (*USUAL, "guided", "fuzzers", "sanitizers")  # the last ones need extra packages, compilers or minutes
 RESULTS = Path(__file__).parent / "results"
 REPORT = ROOT / "docs" / "notes" / "reliability.md"
 
 
 def part_named(name: str) -> Part:
-    """The part of that name."""
+    """The part with this name."""
     part: Part = import_module(f".{name}", __package__).PART
     return part
 
@@ -33,12 +33,12 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         "parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; by default the first {len(USUAL)}"
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="for all parts together")
-    parser.add_argument("--seed", type=int, default=0, help="trials of a seed go on where the last run ended")
+    parser.add_argument("--seed", type=int, default=0, help="trials of a seed continue where the last run ended")
     parser.add_argument("--jobs", type=int, default=1, help="child processes at a time")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for JSON lines and malformed files")
     parser.add_argument("--report", type=Path, help="table of all lines (default: report.md in the output folder)")
     parser.add_argument("--fresh", action="store_true", help="remove the lines of these parts first")
-    parser.add_argument("--only", type=int, metavar="TRIAL", help="repeat one trial of one part and say what it did")
+    parser.add_argument("--only", type=int, metavar="TRIAL", help="repeat one trial of one part and report its outcome")
     options = parser.parse_args(words)
     options.parts = options.parts or list(USUAL)
     unknown = set(options.parts) - set(PARTS)

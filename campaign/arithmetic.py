@@ -1,4 +1,4 @@
-"""Numbers that judges compute with: the machine's longest floats, or as many digits as it takes."""
+"""Arithmetic of the judges: the longest floats of the machine, or 400 bits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Extended:
 
 
 class Exact:
-    """MPFR's numbers of 400 bits, in arrays of objects: for the cases that ``Extended`` cannot decide."""
+    """MPFR numbers of 400 bits in object arrays, for the cases that ``Extended`` cannot decide."""
 
     epsilon = 2.0 ** (8 - BITS)
 
@@ -34,7 +34,7 @@ class Exact:
             setattr(self, name, np.frompyfunc(getattr(gmpy2, name), 1, 1))
 
     def array(self, values: Any) -> np.ndarray:
-        """float32 and float64 as they are; other types have no such numbers."""
+        """float32 and float64 unchanged; other types have no exact numbers."""
         given = np.asarray(values)
         return given if given.dtype == object else np.asarray(self._number(given.astype(np.float64)), object)
 

@@ -1,4 +1,4 @@
-"""Trials of one part, one after the other in a child process that is followed from outside."""
+"""Trials of one part, one after the other in a child process that the parent monitors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ import numpy as np
 from .children import Child, Ended, in_child
 from .outcome import Outcome, from_line, is_outside
 
-PLACE = struct.Struct("qd")  # number of the trial that runs, and since when
+PLACE = struct.Struct("qd")  # number of the current trial, and its start time
 MEMORY = Path("/dev/shm")  # folders there cost no disk
 EXAMPLES = 5  # trials that are named for each signature
 
 
 class Part(Protocol):
-    """A promise and how to try it."""
+    """A promise and how to test it."""
 
     name: str
-    patience: float  # seconds after which a trial hangs
+    patience: float  # seconds after which a trial counts as hanging
 
     def prepare(self) -> None:
         """Once in each child, before its first trial."""
@@ -37,7 +37,7 @@ class Part(Protocol):
         """One trial."""
 
     def material(self, rng: np.random.Generator) -> Outcome:
-        """What the trial would be about, without doing it: asked for when the trial killed its process."""
+        """The input of a trial, without running it; used when the trial killed its process."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Tally:
     faults: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, number: int, outcome: Outcome) -> bool:
-        """Whether this is the first fault of its signature."""
+        """Whether this is the first fault with its signature."""
         self.count += 1
         self.counts.setdefault(outcome.kind, Counter())[outcome.verdict] += 1
         if outcome.number is not None:
@@ -106,7 +106,7 @@ class Batch:
         self._mark(-1)
 
     def poll(self) -> tuple[list[tuple[int, Outcome]], bool]:
-        """New outcomes with their numbers, and whether the batch is over."""
+        """New outcomes with their trial numbers, and whether the batch has ended."""
         ended = self._child.poll() or self._overdue()
         found = self._read()
         if ended is None:
@@ -115,7 +115,7 @@ class Batch:
         if ended.status == "returned":
             self._folder.cleanup()
             return found, True
-        if PLACE.unpack(self._place[:])[0] < 0:  # no trial had begun: that is no fault of the package
+        if PLACE.unpack(self._place[:])[0] < 0:  # no trial had begun: not a fault of the package
             self._folder.cleanup()
             raise RuntimeError(f"{self.part.name} could not be prepared: {ended}")
         found.append((self.number, self._autopsy(ended)))

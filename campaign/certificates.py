@@ -1,4 +1,4 @@
-"""Certificates are upper bounds: each is computed again, from the weights alone, in extended precision."""
+"""Certificates are upper bounds: each is recomputed from the weights alone, in extended precision."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .problems import MAX_TIME, Problem, draw_problem
 SLACK = 1e-9  # relative, of a reported gap
 TINY = 1e-15  # of the numbers that a gap is a difference of
 MOST_EXACT = 300_000  # kernel values times features that are computed with many digits
-UNDERFLOW = 1e-30  # kernel values below this may be 0 in single precision
+UNDERFLOW = 1e-30  # kernel values below this can be 0 in single precision
 SPREAD = 0.1  # standard deviations of y by which residuals exceed a learned tube
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A certificate: what a run reports, and where its weights belong."""
+    """A certificate: the result of a run, and the variables of its weights."""
 
     result: Any
     rows: np.ndarray
@@ -33,7 +33,7 @@ class Claim:
 
 
 class Certificates:
-    """Fits of hostile problems."""
+    """Fits of adversarial problems."""
 
     name = "certificates"
     patience = 20.0
@@ -57,7 +57,7 @@ PART = Certificates()
 
 
 def judged_fit(problem: Problem) -> Outcome:
-    """Fit, and judge what the model claims."""
+    """Fit, and judge the claims of the model."""
     model, began = problem.model, time.process_time()
     try:
         arguments = (problem.X,) if problem.y is None else (problem.X, problem.y)
@@ -106,7 +106,7 @@ def broken_claim(problem: Problem, model: Any) -> str:
 
 
 def claims_of(problem: Problem, model: Any) -> list[Claim]:
-    """The certificates of a model; variables lie by class, positive first (docs/certificate.md)."""
+    """The certificates of a model; variables are ordered by class, positive first (docs/certificate.md)."""
     used = np.ones(problem.X.shape[0]) if problem.weights is None else problem.weights
     rows = np.flatnonzero(used > 0)
     if problem.estimator != "SVC":
@@ -123,7 +123,7 @@ def claims_of(problem: Problem, model: Any) -> list[Claim]:
 
 
 def of_every_row(problem: Problem, claim: Claim) -> np.ndarray:
-    """The weights of all rows: a fit may give the weight of equal rows to the first of them (docs/parameters.md)."""
+    """The weights of all rows: a fit can give the weight of equal rows to the first of them (docs/parameters.md)."""
     weights, sides = claim.result.weights, 2 if problem.estimator == "SVR" else 1
     own = len(weights) - (sides - 1)
     if own == sides * len(claim.rows):
@@ -159,7 +159,7 @@ def judged_gap(problem: Problem, model: Any, claim: Claim) -> Outcome:
 
 
 def compared(result: Any, true: truth.Gap) -> tuple[str, truth.Gap]:
-    """Held, understated, or undecided because the judge's own error is in between."""
+    """Held, understated, or undecided because of the judge's own error."""
     room = result.gap * (1 + SLACK) + TINY * true.size - true.gap
     relative = result.relative_gap * (1 + SLACK) * true.scale + TINY * true.size - true.gap
     least = min(room, relative) if np.isfinite(result.relative_gap) else room
@@ -206,9 +206,9 @@ def kernel_of(arithmetic: Arithmetic, problem: Problem, model: Any, rows: np.nda
 
 
 def prediction_error(problem: Problem, model: Any) -> float:
-    """How far predictions are from sum_i coef_i k(x_i, x) + intercept, in units of what is added up there.
+    """How far predictions are from sum_i coef_i k(x_i, x) + intercept, in units of the sum of absolute terms.
 
-    What rounding to the precision of the data does to ill-conditioned kernel values is not counted.
+    Rounding of ill-conditioned kernel values to the precision of the data is not counted.
     """
     if len(getattr(model, "classes_", (0, 1))) > 2:
         return 0.0  # several decision functions: tests/test_svc.py

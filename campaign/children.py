@@ -1,4 +1,4 @@
-"""Functions in child processes, so that whatever they do to a process is only an outcome."""
+"""Functions in child processes, so that a crash of the process is an ordinary outcome."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SANITIZED = "SWAPSVM_CAMPAIGN_SANITIZED"  # set where the core is an instrumente
 class Ended:
     """How a child ended: ``"returned"``, ``"raised"``, ``"hang"``, ``"SIGSEGV"``, ``"exit 1"`` ...
 
-    ``value`` is what it returned, or the names of the exception's classes and its message.
+    ``value`` is the returned value, or the names of the exception's classes and its message.
     """
 
     status: str
@@ -49,7 +49,7 @@ class Ended:
 
 
 class Child:
-    """A forked process that runs a function and sends back what it returns, or what it raised."""
+    """A forked process that runs a function and sends back its return value or its exception."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._pipe, goal = os.pipe()
@@ -57,7 +57,7 @@ class Child:
         self.began, self._parts, self._result = time.monotonic(), [], None
         sys.stdout.flush()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: those of tests' own runners
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forks beside threads of the test runner
             self.pid = os.fork()
         if self.pid == 0:
             os.close(self._pipe)
@@ -66,7 +66,7 @@ class Child:
         os.set_blocking(self._pipe, False)
 
     def poll(self, seconds: float = 0.0) -> Ended | None:
-        """How it ended, or None after waiting for this long."""
+        """How it ended, or None if it still runs after this time."""
         if self._result is None and select.select([self._pipe], [], [], seconds)[0]:
             while piece := self._read():
                 self._parts.append(piece)
@@ -75,7 +75,7 @@ class Child:
         return self._result
 
     def wait(self, seconds: float) -> Ended:
-        """How it ended; it is killed after this long."""
+        """How it ended; it is killed after this time."""
         deadline = self.began + seconds
         while (left := deadline - time.monotonic()) > 0:
             if ended := self.poll(left):
@@ -94,7 +94,7 @@ class Child:
             os.kill(self.pid, number)
 
     def _read(self) -> bytes | None:
-        """Some bytes; none at the end; None if there is nothing yet."""
+        """Some bytes; empty at the end; None if nothing is available yet."""
         try:
             return os.read(self._pipe, 1 << 16)
         except BlockingIOError:
@@ -120,7 +120,7 @@ class Child:
 
 
 def _be(function: Callable[[], Any], goal: int, said: int) -> None:
-    """Be the child: nothing of the parent's terminal, handlers or buffers is left."""
+    """Set up the child: detach it from the parent's terminal, signal handlers and buffers."""
     status = 1
     try:
         os.dup2(said, 1), os.dup2(said, 2)
@@ -143,12 +143,12 @@ def _told(function: Callable[[], Any]) -> tuple[str, Any]:
 
 
 def in_child(function: Callable[[], Any], seconds: float) -> Ended:
-    """Run a function in a child process, at most for this long."""
+    """Run a function in a child process with a time limit."""
     return Child(function).wait(seconds)
 
 
 def last_words(said: str) -> str:
-    """The line of an output that says most about a crash."""
+    """The most informative line of the output of a crash."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line for word in ("ERROR: ", "runtime error", "what():"))]
     fatal = [line for line in lines if line.startswith(("Fatal Python error", "terminate called", "libgomp"))]
@@ -157,9 +157,9 @@ def last_words(said: str) -> str:
 
 
 def limit_memory(extra: int) -> int:
-    """Let this process take no more than this many bytes of addresses beyond those it has; the old limit.
+    """Limit the address space of this process to this many bytes beyond its present size; returns the old limit.
 
-    Sanitizers need terabytes of addresses: there is no limit for them.
+    Sanitizers need terabytes of address space, so they have no limit.
     """
     if os.environ.get(SANITIZED):
         return resource.getrlimit(resource.RLIMIT_AS)[0]

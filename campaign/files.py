@@ -16,7 +16,7 @@ from .outcome import Outcome
 SECONDS = 5.0  # of CPU, for one file
 BYTES = 1 << 26  # whatever the size of the file
 RATIO = 2048  # bytes of memory for a byte of the file: twice what deflate can pack
-ADDRESSES = 1 << 30  # what a reader may ask the system for, used or not
+ADDRESSES = 1 << 30  # address space that a reader may reserve, used or not
 
 
 class Files:
@@ -67,7 +67,7 @@ def left_out() -> dict[str, str]:
 
 
 def judged(format: Format, content: bytes) -> Outcome:
-    """Use one file in the present folder, and judge how that went."""
+    """Use one file in the current folder, and judge the outcome."""
     path = Path(f"malformed{format.suffix}")
     path.write_bytes(content)
     before = reset_peak()
@@ -110,7 +110,7 @@ def raise_limit(limit: int) -> None:
 
 
 def reset_peak() -> int:
-    """Let the peak of memory begin at what is in use now."""
+    """Reset the peak of memory to the present use."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -119,7 +119,7 @@ def reset_peak() -> int:
 
 
 def peak() -> int:
-    """The most bytes that were in memory."""
+    """The peak of the resident memory, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) << 10

@@ -1,4 +1,4 @@
-"""Every format that the package reads: how to make a malformed file of it, and how such a file is used."""
+"""Every format that the package reads: how to make a malformed file, and how to use it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Format:
-    """``seeds`` are valid files, ``malformed`` changes one, ``read`` reads it, ``use`` is what a user does next."""
+    """``seeds`` are valid files, ``malformed`` changes one, ``read`` reads it, ``use`` does what a user does next."""
 
     name: str
     suffix: str
@@ -57,7 +57,7 @@ def written(write: Callable[[Path], Any], name: str = "file") -> bytes:
 
 
 def in_container(rng: Random, file: bytes) -> bytes:
-    """A change behind the checksum: of the header, of an array, of the prefix, or of raw bytes."""
+    """A change that the checksum does not reveal: of the header, of an array, of the prefix, or of raw bytes."""
     magic, version, _, length = PREFIX.unpack(file[: PREFIX.size])
     header, body = file[PREFIX.size : PREFIX.size + length], file[PREFIX.size + length : -32]
     choice = rng.random()
@@ -75,14 +75,14 @@ def in_container(rng: Random, file: bytes) -> bytes:
 
 
 def sealed(magic: bytes, version: int, header: bytes, body: bytes) -> bytes:
-    """A container whose lengths and checksum are right."""
+    """A container with correct lengths and checksum."""
     length = PREFIX.size + len(header) + len(body) + 32
     text = PREFIX.pack(magic, version, length, len(header)) + header + body
     return text + hashlib.sha256(text).digest()
 
 
 def _with_changed_array(rng: Random, header: dict[str, Any], body: bytes) -> tuple[bytes, bytes]:
-    """The listing follows the array, so that only later checks can find the fault."""
+    """The listing is updated with the array, so that only later checks can find the fault."""
     arrays, at = [], 0
     for entry in header["arrays"]:
         dtype = np.dtype(entry["type"])
@@ -111,7 +111,7 @@ def model_files() -> list[bytes]:
 
 
 def use_model(model: Any) -> None:
-    """Predict a few rows, if the model is not too wide for that, and save."""
+    """Predict a few rows, if the model is not too wide, and save."""
     if model.n_features_in_ <= 1 << 16:
         rows = np.ones((3, model.n_features_in_))
         model.decision_function(sp.csr_matrix(rows) if sp.issparse(model.support_vectors_) else rows)
@@ -160,7 +160,7 @@ def csv_files() -> list[bytes]:
 
 
 def use_table(table: Any) -> None:
-    """Train on what is there, if that is not much."""
+    """Train on the table, if it is small."""
     if table.y is None or not 2 <= table.X.shape[0] <= 5000 or table.X.shape[1] > 1 << 16:
         return
     if 2 <= len(np.unique(table.y)) <= 20:
@@ -196,7 +196,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 def in_npy(rng: Random, file: bytes) -> bytes:
-    """A change of the text of the header, whose length stays right, or of any bytes."""
+    """A change of the text of the header, with its length corrected, or of any bytes."""
     if rng.random() < 0.4:
         return mutation.of_bytes(rng, file)
     begin, length = 10, int.from_bytes(file[8:10], "little")
@@ -220,7 +220,7 @@ def npz_files() -> list[bytes]:
 
 
 def in_npz(rng: Random, file: bytes) -> bytes:
-    """A member changed inside of an archive that is right, or any bytes."""
+    """A changed member inside a valid archive, or a change of any bytes."""
     if rng.random() < 0.4:
         return mutation.of_bytes(rng, file)
     with zipfile.ZipFile(io.BytesIO(file)) as archive:

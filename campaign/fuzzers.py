@@ -43,7 +43,7 @@ PART = Fuzzers()
 
 
 def without_make() -> dict[str, str]:
-    """The environment without what an outer make would hand down."""
+    """The environment without the variables of an outer make."""
     return {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
 
 

@@ -1,4 +1,4 @@
-"""Malformed files again, led by coverage: atheris on the readers in Python, each input judged as in ``files``."""
+"""Malformed files guided by coverage: atheris on the readers in Python, each input judged as in ``files``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(name: str, suffix: str, seed: int) -> Outcome:
 
 
 class FaultError(Exception):
-    """What atheris is to stop at."""
+    """The exception at which atheris stops."""
 
 
 def main(name: str, seed: int, folder: str) -> None:
@@ -84,7 +84,7 @@ def main(name: str, seed: int, folder: str) -> None:
         rng = np.random.default_rng(number)
         try:
             return format.malformed(rng, content)[:largest]
-        except Exception:  # a file so malformed that its structure cannot be changed any more
+        except Exception:  # too malformed to change its structure any further
             return mutation.of_bytes(rng, content)[:largest]
 
     corpus = Path(folder) / "corpus"

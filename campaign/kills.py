@@ -1,4 +1,4 @@
-"""Signals and limits of time: nothing is lost, answers come at once, limits are kept."""
+"""Signals and time limits: nothing is lost, interrupts take effect at once, limits are kept."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .children import Child, Ended, in_child
 from .outcome import Outcome
 from .problems import power
 
-PROMISED = 0.5  # seconds until Ctrl-C is answered, at any size
+PROMISED = 0.5  # seconds until Ctrl-C takes effect, for any size
 SECONDS = 60.0
-TRIES = 3  # a busy machine delays any answer: the promise is broken if it is broken this often
+TRIES = 3  # a busy machine delays every reaction: this many late ones break the promise
 
 
 class Kills:
-    """One signal or one limit, at a random time of a random piece of work."""
+    """One signal or one limit, at a random time of a random task."""
 
     name = "kills"
     patience = 400.0
@@ -47,7 +47,7 @@ PART = Kills()
 
 
 def killed(rng: np.random.Generator) -> Outcome:
-    """A checkpointed fit dies at a random time; the next process goes on, and ends where the first would have."""
+    """A checkpointed fit dies at a random time; the next process continues, and ends where the first would have."""
     name, solver = str(rng.choice(["SVC", "SVR", "OneClassSVM", "SVC, 4 classes"])), str(rng.choice(["block", "swap2"]))
     number = signal.SIGKILL if rng.random() < 0.7 else signal.SIGTERM
     folder = Path("killed")
@@ -70,7 +70,7 @@ def _summary(model: Any) -> list[tuple[float, float, str]]:
 
 
 def judged_resumption(kind: str, last: Ended, whole: Ended, present: list[str], about: str) -> Outcome:
-    """Values agree within the certificates, and nothing but the checkpoint is left."""
+    """Values agree within the certificates, and only the checkpoint is left on disk."""
     if last.status != "returned" or whole.status != "returned":
         verdict = "error" if last.is_clean and whole.is_clean else "crash"
         return Outcome(kind, verdict, f"after {about}: {last if last.status != 'returned' else whole}")
@@ -86,7 +86,7 @@ def judged_resumption(kind: str, last: Ended, whole: Ended, present: list[str], 
 
 
 def interrupted(rng: np.random.Generator) -> Outcome:
-    """Ctrl-C at a random time: by default it raises, with ``on_interrupt="keep"`` there is a certified model."""
+    """Ctrl-C at a random time: by default it raises; with ``on_interrupt="keep"`` the fit returns a certified model."""
     m, keep = int(power(rng, 2.5, 4.4)), rng.random() < 0.5
     name, do, options = drawn_work(rng, m)
     keep = keep and name in work.ESTIMATORS
@@ -104,7 +104,7 @@ def interrupted(rng: np.random.Generator) -> Outcome:
 
 
 def drawn_work(rng: np.random.Generator, m: int) -> tuple[str, work.Work, dict[str, Any]]:
-    """A piece of work of that size that does not end by itself, and its options."""
+    """A task of this size that does not end by itself, and its options."""
     if rng.random() < 0.2:
         name = str(rng.choice(list(work.GEOMETRY)))
         return name, work.GEOMETRY[name](m), {}
@@ -113,7 +113,7 @@ def drawn_work(rng: np.random.Generator, m: int) -> tuple[str, work.Work, dict[s
 
 
 def answer(do: Callable[[], Any], delay: float) -> tuple[Ended, float]:
-    """How a piece of work ends that is interrupted, and how many seconds after the signal."""
+    """How an interrupted task ends, and how many seconds after the signal."""
 
     def timed_work() -> tuple[str, float]:
         try:
@@ -131,7 +131,7 @@ def answer(do: Callable[[], Any], delay: float) -> tuple[Ended, float]:
 
 
 def is_inside(error: BaseException, function: str) -> bool:
-    """Whether an exception came out of a function of that name: a run that has a model is inside of ``finish``."""
+    """Whether an exception came out of a function of that name: a run that has a model is inside ``finish``."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_name != function:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""Little memory and little disk: the work is done or a clean error says why not, and old files stay as they are."""
+"""Too little memory or disk space: the work is done or fails with a clean error, and old files are unchanged."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .problems import power
 SECONDS = 30.0
 MMAP_THRESHOLD = -3  # glibc's name for the parameter
 CLEAN = ("MemoryError", "ImportError")
-STEPS = 9  # limits for one piece of work
+STEPS = 9  # limits for one task
 TABLES = ("table.csv", "table.svm", "table.npz", "model")
 
 
 class Limits:
-    """One piece of work with a random limit."""
+    """One task with a random limit."""
 
     name = "limits"
     patience = 120.0
 
     def prepare(self) -> None:
-        """Import and warm up everything once, so that limits meet the work itself."""
+        """Import and warm up everything once, so that limits apply to the task itself."""
         return_memory()
         work.warm_up()
         in_child(write_tables, SECONDS)
@@ -83,7 +83,7 @@ def write_tables() -> None:
 
 
 def return_memory() -> None:
-    """Let glibc give back every block of 64 KB or more: freed memory that it keeps would serve work below a limit."""
+    """Let glibc return every block of 64 KB or more: freed memory that it keeps would serve work below a limit."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:
         mallopt(MMAP_THRESHOLD, 1 << 16)
@@ -93,7 +93,7 @@ def return_memory() -> None:
 
 
 def squeezed(name: str, do: Callable[[], Any], extra: int) -> Outcome:
-    """Limits on both sides of the least one that is enough, ever closer: each allocation is the last one once."""
+    """Limits that approach the smallest sufficient one from both sides, so that each allocation fails once."""
     low, high = 0, 2 * extra
     for _ in range(STEPS):
         outcome = judged_memory(name, do, extra)
@@ -105,7 +105,7 @@ def squeezed(name: str, do: Callable[[], Any], extra: int) -> Outcome:
 
 
 def needed(do: Callable[[], Any]) -> int:
-    """How many bytes of addresses it takes without a limit."""
+    """The bytes of address space that it uses without a limit."""
 
     def measured() -> int:
         do()
@@ -118,7 +118,7 @@ def needed(do: Callable[[], Any]) -> int:
 
 
 def judged_memory(name: str, do: Callable[[], Any], extra: int) -> Outcome:
-    """Do it with this many bytes more than the process has."""
+    """Run it with this many bytes more than the process has."""
 
     def limited() -> None:
         before = limit_memory(extra)
@@ -133,7 +133,7 @@ def judged_memory(name: str, do: Callable[[], Any], extra: int) -> Outcome:
 
 
 def judged_end(kind: str, ended: Ended, about: str) -> Outcome:
-    """A clean end, or what it was instead."""
+    """A clean end, or what happened instead."""
     if ended.status == "returned":
         return Outcome(kind, "held")
     if is_clean_refusal(ended):
@@ -145,7 +145,7 @@ def judged_end(kind: str, ended: Ended, about: str) -> Outcome:
 
 
 def is_clean_refusal(ended: Ended) -> bool:
-    """MemoryError, or an error of the system that says the same."""
+    """MemoryError, or an equivalent error of the system."""
     if ended.raised(*CLEAN):
         return True
     text = ended.value[1] if ended.status == "raised" else ""
@@ -156,7 +156,7 @@ def is_clean_refusal(ended: Ended) -> bool:
 
 
 def disk_trial(rng: np.random.Generator) -> Outcome:
-    """Write over an old file with room for a random number of bytes."""
+    """Overwrite an old file with space for a random number of bytes."""
     name = str(rng.choice(list(WRITERS)))
     folder = Path("disk")
     shutil.rmtree(folder, ignore_errors=True)
@@ -168,7 +168,7 @@ def disk_trial(rng: np.random.Generator) -> Outcome:
 
 
 def judged_disk(kind: str, write: Callable[[], Any], folder: Path, old: bytes, room: int) -> Outcome:
-    """After a write that may fail the file is the old one or a whole new one, and nothing else is there."""
+    """After a write that can fail, the file is the old one or a complete new one, and there are no other files."""
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))

@@ -67,7 +67,7 @@ def _inserted(rng: Random, data: bytes) -> bytes:
 
 
 def _renumbered(rng: Random, data: bytes) -> bytes:
-    """Another text in the place of a number."""
+    """Replace a number by another text."""
     found = list(NUMBER.finditer(data[:100_000]))
     if not found:
         return _inserted(rng, data)
@@ -89,7 +89,7 @@ BYTES = (_flipped, _overwritten, _removed, _repeated, _truncated, _inserted, _re
 
 
 def of_header(rng: Random, header: dict[str, Any]) -> dict[str, Any]:
-    """Another value, another type, or nothing at some places of a header."""
+    """Replace or remove some values of a header."""
     changed = copy.deepcopy(header)
     for _ in range(int(rng.integers(1, 4))):
         places = list(_places(changed))

@@ -1,4 +1,4 @@
-"""What a trial can come to."""
+"""The outcomes of trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 FINE = ("held", "refused", "outside", "undecided", "left out")  # every other verdict is a fault
 LAST_WORDS = (  # of libraries that end the process themselves
-    "cannot allocate memory for thread-local data",  # glibc, for a thread's first look at a variable of its own
+    "cannot allocate memory for thread-local data",  # glibc, at a thread's first access to a thread-local variable
     "OpenBLAS error: Memory allocation",
     "OpenBLAS: malloc failed",
     "histogram size mismatch",  # Arrow 26, when asked for the sizes of a column whose statistics are malformed
@@ -22,7 +22,7 @@ LONGEST = 300  # characters of a detail that are kept
 
 
 def is_outside(words: str) -> bool:
-    """Whether these are the last words of another library."""
+    """Whether this is the last message of another library."""
     return any(known in words for known in LAST_WORDS)
 
 
@@ -32,7 +32,7 @@ class Outcome:
 
     ``kind`` is what was tried (an estimator, a format). The verdict ``"undecided"`` means that the judge itself was not
     precise enough, ``"outside"`` that another library ended the process, which no caller can prevent, ``"left out"``
-    that something is not installed. ``number`` is what was measured, if anything.
+    that something is not installed. ``number`` is the measured number, if any.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def signature(self) -> str:
-        """The same for faults that look the same: numbers, paths and quoted values do not count."""
+        """Equal for similar faults: numbers, paths and quoted values are ignored."""
         general = re.sub(r"'[^']*'|\"[^\"]*\"|\S*/\S*|[-+]?[0-9.]+(e[-+]?[0-9]+)?|\[.*\]", "*", self.detail)
         return f"{self.kind}: {self.verdict}: {general[:80]}"
 

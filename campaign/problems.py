@@ -1,4 +1,4 @@
-"""Problems that are hard on arithmetic: extreme scales, offsets, duplicates, contradictions, weights."""
+"""Problems that are numerically hard: extreme scales, offsets, duplicates, contradictions, weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Problem:
-    """What an estimator is fitted to."""
+    """The input of a fit."""
 
     estimator: str
     parameters: dict[str, Any]
@@ -50,7 +50,7 @@ class Problem:
 
 
 def dense(X: Any) -> np.ndarray:
-    """Rows as a dense array; of a wide one the columns that have entries: the others make no kernel value."""
+    """Rows as a dense array, without empty columns of wide data: they do not affect kernel values."""
     if not sp.issparse(X):
         return np.asarray(X)
     used = np.unique(X.indices) if X.shape[1] > 1000 else np.arange(X.shape[1])
@@ -58,12 +58,12 @@ def dense(X: Any) -> np.ndarray:
 
 
 def power(rng: Random, low: float, high: float) -> float:
-    """A number of any order of magnitude between 10^low and 10^high."""
+    """A number between 10^low and 10^high, uniform in its logarithm."""
     return float(10.0 ** rng.uniform(low, high))
 
 
 def draw_problem(rng: Random) -> Problem:
-    """A hostile problem of some estimator."""
+    """An adversarial problem of some estimator."""
     estimator = str(rng.choice(list(ESTIMATORS), p=[0.5, 0.2, 0.15, 0.15]))
     X, scale = draw_rows(rng)
     parameters = draw_parameters(rng, estimator, scale)

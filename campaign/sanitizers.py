@@ -1,4 +1,4 @@
-"""Parts of the campaign on a core with sanitizers: address and undefined behaviour, or threads."""
+"""Parts of the campaign on a core built with sanitizers: address and undefined behaviour, or threads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PART = Sanitizers()
 
 
 def build(kind: str) -> Path:
-    """The folder with the package, built once and again when a source is newer."""
+    """The folder with the package, rebuilt when a source is newer."""
     site = ROOT / "build" / f"campaign-{kind}"
     sources = [*(ROOT / "core").rglob("*.?pp"), ROOT / "CMakeLists.txt"]
     built = list(site.glob("swapsvm/_core*"))
@@ -66,7 +66,7 @@ def build(kind: str) -> Path:
 
 
 def run(kind: str, site: Path, seed: int) -> Outcome:
-    """A short campaign on that build; only what a sanitizer reports is a fault here."""
+    """A short campaign on that build; only reports of the sanitizer are faults here."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "campaign", *BUILDS[kind], "--seconds", str(SECONDS), "--seed", str(seed)]
         environment = {**os.environ, **OPTIONS, SANITIZED: kind, "LD_PRELOAD": preloaded(kind)}
@@ -86,7 +86,7 @@ def run(kind: str, site: Path, seed: int) -> Outcome:
 
 
 def preloaded(kind: str) -> str:
-    """The sanitizers' libraries, which must come before all others of a Python that has none."""
+    """The sanitizers' libraries, which must be loaded before all others in a Python without sanitizers."""
     compiler = os.environ.get("CXX", "g++")
     found = [
         subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True)

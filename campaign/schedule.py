@@ -1,4 +1,4 @@
-"""Which part runs when, where it goes on, and the lines that are kept."""
+"""When each part runs, where it continues, and the lines that are kept."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .batch import Batch, Part, Tally
 from .outcome import Outcome
 
 BLOCK = 5000  # trials of a batch: one line
-PAUSE = 0.02  # seconds between two looks at the children
+PAUSE = 0.02  # seconds between two checks of the children
 LARGEST_MATERIAL = 1 << 16  # bytes of a file that is kept
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How long, from which seed, with how many children, and where results go."""
+    """Duration, seed, number of children, and the output folder."""
 
     seconds: float
     seed: int
@@ -35,7 +35,7 @@ class Plan:
 
 
 def run_all(parts: Sequence[Part], plan: Plan, say: Callable[[str], None]) -> int:
-    """Run the parts within the time, each in an equal share of what is left; the number of faults."""
+    """Run the parts within the time, each with an equal share of the rest; returns the number of faults."""
     deadline, faults = time.monotonic() + plan.seconds, 0
     for place, part in enumerate(parts):
         share = max(deadline - time.monotonic(), 1.0) / (len(parts) - place)
@@ -44,7 +44,7 @@ def run_all(parts: Sequence[Part], plan: Plan, say: Callable[[str], None]) -> in
 
 
 def run_part(part: Part, plan: Plan, seconds: float, say: Callable[[str], None]) -> int:
-    """Batches of a part, several at a time, each kept as a line once it is over; the number of faults."""
+    """Run batches of a part, several at a time, and write a line for each; returns the number of faults."""
     runs = PartRun(part, plan, time.monotonic() + seconds, say)
     say(f"{part.name}: seed {plan.seed}, trials from {runs.first}, {seconds:.0f} s")
     while runs.is_busy():
@@ -63,7 +63,7 @@ class PartRun:
         self._batches: list[tuple[Batch, Tally, int, float]] = []
 
     def is_busy(self) -> bool:
-        """Start and follow batches; False once all are over."""
+        """Start and monitor batches; False once all have ended."""
         while len(self._batches) < self.plan.jobs and time.monotonic() < self.deadline:
             batch = Batch(self.part, self.plan.seed, self.first, BLOCK, self.deadline)
             self._batches.append((batch, Tally(), self.first, time.monotonic()))
@@ -119,7 +119,7 @@ def _summed(tally: Tally) -> dict[str, int]:
 
 
 def surroundings() -> dict[str, Any]:
-    """What the lines of a run were made with."""
+    """The environment in which the lines were made."""
     return {
         "swapsvm": swapsvm.__version__,
         "python": platform.python_version(),

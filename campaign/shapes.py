@@ -21,7 +21,7 @@ MAX_TIME = 0.5
 
 
 def trial(rng: Random) -> Outcome:
-    """One hostile set of points, for one of the four functions."""
+    """One adversarial set of points, for one of the four functions."""
     name = str(rng.choice(list(JUDGES)))
     points = [draw_points(rng) for _ in range(2)]
     if name == "polytope_distance":
@@ -52,7 +52,7 @@ def draw_points(rng: Random) -> np.ndarray:
 
 
 def judge(name: str, points: list[np.ndarray], found: Any, tol: float) -> str:
-    """What is wrong with a result, or nothing; a complaint is confirmed with many digits where gmpy2 is installed."""
+    """What is wrong with a result, or an empty string; confirmed with many digits where gmpy2 is installed."""
     if not np.isfinite([found.lower_bound, found.upper_bound]).all() or found.lower_bound > found.upper_bound:
         return f"bounds {found.lower_bound!r} and {found.upper_bound!r}"
     if found.stop_reason == "gap" and found.upper_bound > (1 + tol) * found.lower_bound * (1 + 1e-12):

@@ -1,4 +1,4 @@
-"""Forks and threads: results do not depend on who else computes, and nothing waits for ever."""
+"""Forks and threads: results do not depend on other computations, and nothing waits forever."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PART = Threads()
 
 
 def judged_scene(kind: str, ended: Ended, about: str) -> Outcome:
-    """A scene returns nothing, or what is wrong."""
+    """A scene returns an empty string, or what is wrong."""
     if ended.status == "returned":
         return Outcome(kind, "wrong" if ended.value else "held", f"{ended.value}; {about}" if ended.value else "")
     verdict = "hang" if ended.status == "hang" else "error" if ended.status == "raised" else "crash"
@@ -81,7 +81,7 @@ def at_once(m: int, seed: int) -> str:
 
 
 def one_interrupted(m: int, seed: int) -> str:
-    """Ctrl-C ends the fit of the main thread; those of other threads go on to their own ends."""
+    """Ctrl-C ends the fit of the main thread; fits in other threads continue to their ends."""
     expected = fit(m, seed, tol=1e-5)
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(fit(m, seed, tol=1e-5))) for _ in range(2)]

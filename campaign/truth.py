@@ -1,4 +1,4 @@
-"""Gaps of weights, computed again from the definition of the problem (docs/mathematics.md), with a bound of the error.
+"""Gaps of weights, recomputed from the definition of the problem (docs/mathematics.md), with a bound on the error.
 
 Nothing here calls the package. Kernel values are those of the given numbers, float32 or float64, taken exactly.
 """
@@ -23,7 +23,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Gap:
-    """What is to be certified: the gap, what it is relative to, the size of what cancels in it, its own error."""
+    """The quantities to be certified: the gap, its scale, the size of the terms that cancel in it, and its error."""
 
     gap: float
     scale: float
@@ -90,7 +90,7 @@ def simplex_gap(
     slope = c - 2 * h
     gap, value = slope.max() - a @ slope, c @ a - a @ h
     scale = max(abs(value), a @ (D * a)) if ball else abs(value)
-    sizes = 2 * (np.abs(K) @ a + D * a) + np.abs(c)  # of what is added up in the slope
+    sizes = 2 * (np.abs(K) @ a + D * a) + np.abs(c)  # of the terms of the slope
     noise = 2 * (kernel.errors @ _floats(a)) + (np.diagonal(kernel.errors) if ball else 0.0)
     error = 2 * float(np.max(noise + (len(a) + 8) * _floats(sizes))) * arithmetic.epsilon
     return Gap(float(gap), float(scale), float(max(abs(value), abs(c @ a), a @ np.abs(h))), error)

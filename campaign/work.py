@@ -1,6 +1,6 @@
-"""Pieces of work that take a while and some memory, by name: what limits and signals are tried on.
+"""Named tasks that take time and memory, for tests of limits and signals.
 
-Each is made for a number of rows, with its data, and then done with the parameters of the run.
+Each task is made for a number of rows, with its data, and then run with the given parameters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def svc(m: int, classes: int = 2) -> Work:
 
 
 def sparse_svc(m: int, spread: int = 1) -> Work:
-    """Few entries, in up to millions of columns: rows are spread out where they are multiplied."""
+    """Few entries in up to millions of columns; rows are scattered when they are multiplied."""
     X, y = rows(m, 50, sparse=True), labels(m)
     wide = sp.csr_matrix((X.data, X.indices * spread, X.indptr), shape=(m, 50 * spread))
     return lambda **options: SVC(C=1e3, gamma=0.02, **options).fit(wide, y)
@@ -89,7 +89,7 @@ def predict(m: int, classes: int, jobs: int) -> Work:
 
 
 def warm_up() -> None:
-    """Import all that the work needs; no thread is started."""
+    """Import everything that the tasks need, without starting a thread."""
     for name in ESTIMATORS:
         ESTIMATORS[name](50)(max_iter=2, n_jobs=1)
     for name in GEOMETRY:

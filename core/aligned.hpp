@@ -16,7 +16,7 @@ struct AlignedDelete {
 template <class V>
 using AlignedArray = std::unique_ptr<V[], AlignedDelete>;
 
-// Not set to anything: memory that is never touched is never in memory.
+// Uninitialized: untouched pages are never committed.
 template <class V>
 AlignedArray<V> aligned_array(int64_t size) {
   return AlignedArray<V>(static_cast<V*>(::operator new(sizeof(V) * size_t(size > 0 ? size : 1), kCacheLine)));

@@ -1,8 +1,8 @@
 // The innermost level of the block engine: SWAP-2o among about a thousand vertices, at cache speed.
 //
-// If b >= 0 is all that is asked, two variables at a time take what they need from the slack: exact steps in a plane.
-// Otherwise swaps keep the weight of the block, and toward moves also scale everything outside of it, which is one
-// number, `scale`, for whoever brings the other scores up to date. Scores and Q are in V here: the owner of the block
+// If b >= 0 is all that is required, two variables at a time take what they need from the slack: exact steps in a
+// plane. Otherwise swaps keep the weight of the block, and toward moves also scale everything outside of it, which is
+// one number, `scale`, for the caller, who updates the other scores. Scores and Q are in V here: the owner of the block
 // computes the scores that follow from the new weights afresh, in double.
 #pragma once
 
@@ -51,7 +51,7 @@ struct InnerProblem {
           for (int64_t v = j; v < std::min(j + kTile, u); ++v) values[v * size() + u] = values[u * size() + v];
   }
 
-  // Moves until what a swap or a toward step sees of slope is `accuracy` of what it was at first.
+  // Moves until the slope of the best swap or toward step is `accuracy` times the initial one.
   int64_t run(double accuracy, int64_t max_moves) {
     if (size() == 0) return 0;
     Lowest low = update_scores({V(1), V(0), V(0), row(0), row(0)});
@@ -161,7 +161,7 @@ struct InnerProblem {
 
   Lowest update_scores(const ScoreUpdate<V>& u) { return hot_updates<V>().update_scores(u, score.data(), size()); }
 
-  // It is h that was to be scaled, not the score h - c/2.
+  // A toward step scales h, not the score h - c/2: corrects for c.
   Lowest shift_scores(double s) {
     for (int64_t v = 0; v < size(); ++v) score[v] += V((s - 1) * half_linear[v] / unit);
     return update_scores({V(1), V(0), V(0), row(0), row(0)});
@@ -176,7 +176,7 @@ struct InnerProblem {
   }
 };
 
-// What a block keeps, and the slack, through which a block takes and gives weight.
+// The vertices that a block keeps, and the slack, through which it takes and gives weight.
 inline std::vector<int32_t>& with_slack(std::vector<int32_t>& kept, int64_t slack) {
   if (slack >= 0 && std::find(kept.begin(), kept.end(), int32_t(slack)) == kept.end()) kept.push_back(int32_t(slack));
   return kept;

@@ -1,13 +1,14 @@
-// Kernel lines kept within a budget of bytes: least recently referenced goes first, with a second chance.
+// Kernel lines kept within a budget of bytes: the least recently referenced is evicted first, with a second chance.
 //
-// Lines stand in a ring. A line that was referenced since the hand last passed is spared once; the first that
-// was not is evicted. Lines in use ("pinned") are passed over.
+// Lines form a ring. A line that was referenced since the hand last passed is spared once; the first that
+// was not is evicted. Lines in use ("pinned") are skipped.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "aligned.hpp"
@@ -34,11 +35,8 @@ class Cache {
   // The line of that key, or null.
   Line* find(uint64_t key) {
     const auto found = at_.find(key);
-    if (found == at_.end()) {
-      ++counts_.misses;
-      return nullptr;
-    }
-    ++counts_.hits;
+    ++(found == at_.end() ? counts_.misses : counts_.hits);
+    if (found == at_.end()) return nullptr;
     ring_[found->second].referenced = true;
     return &ring_[found->second];
   }
@@ -82,10 +80,7 @@ class Cache {
       hand_ = (hand_ + 1) % ring_.size();
       Line& line = ring_[hand_];
       if (!line.values || line.pins > 0) continue;
-      if (line.referenced) {
-        line.referenced = false;
-        continue;
-      }
+      if (std::exchange(line.referenced, false)) continue;
       erase(&line);
       ++counts_.evictions;
       return true;

@@ -4,6 +4,7 @@
 // serves every class pair, every C and every fold of the same rows.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -20,7 +21,7 @@ struct SpareArray {
   int64_t size = 0;
 };
 
-// Each of some rows once, and where each of them is among these.
+// The distinct rows of a list, and the place of each entry of the list among them.
 struct DistinctRows {
   std::vector<Index> rows, place;
 
@@ -30,27 +31,21 @@ struct DistinctRows {
 template <class V>
 class Gram {
  public:
-  Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads)
-      : source_(std::move(source)), groups_(std::move(groups)), cache_(cache_bytes), threads_(threads) {
-    for (const auto& rows : groups_)
-      in_one_piece_.push_back(!rows.empty() && int64_t(rows.back()) - rows.front() + 1 == int64_t(rows.size()));
-    diagonal_.resize(source_->size());
-    for (int64_t r = 0; r < source_->size(); ++r) diagonal_[r] = source_->diagonal(r);
-  }
+  // Groups list rows in ascending order; `threads` as in usable_threads.
+  Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads);
 
   int64_t size() const { return source_->size(); }
   int groups() const { return int(groups_.size()); }
-  // Groups are ascending; one without holes is named as a range, which is read faster than a list.
+  // Groups are ascending. A group without gaps is given as a range, which is read faster than a list.
   Selection group(int g) const {
     const auto& rows = groups_[g];
     if (in_one_piece_[g]) return {nullptr, rows.front(), int64_t(rows.size())};
     return {rows.data(), 0, int64_t(rows.size())};
   }
   double diagonal(int64_t row) const { return diagonal_[row]; }
+  const std::vector<double>& diagonals() const { return diagonal_; }
   int threads() const { return usable_threads(threads_); }
-  Team team() const { return {threads(), token_}; }
-  // Computations look at this token until there is another; null for none.
-  StopToken* exchange_token(StopToken* token) { return std::exchange(token_, token); }
+  Team team() const { return {threads(), token}; }
 
   DistinctRows distinct(const std::vector<Index>& rows) {
     place_of_.resize(size_t(size()), -1);
@@ -68,20 +63,7 @@ class Gram {
   }
 
   // Lines of one row against some groups. They stay valid until the same slot is asked for another column.
-  const std::vector<const V*>& column(int64_t row, const std::vector<int>& groups, int slot) {
-    Slot& s = slots_[slot];
-    if (s.row == row && s.groups == groups) return s.lines;
-    release(s);
-    s.groups = groups;
-    s.lines.clear();
-    s.scratch.resize(groups_.size());
-    std::vector<LineRequest<V>> missing;
-    std::vector<Line*> fresh;
-    for (const int g : groups) s.lines.push_back(line(row, g, s, missing, fresh));
-    fill(row, missing, fresh, s);
-    s.row = row;  // last: a function that fails on the way leaves the slot empty
-    return s.lines;
-  }
+  const std::vector<const V*>& column(int64_t row, const std::vector<int>& groups, int slot);
 
   void line(int64_t row, Selection others, V* out) {
     evaluations_ += others.count;
@@ -92,11 +74,15 @@ class Gram {
     evaluations_ += rows.count * columns.count;
     source_->block(rows, columns, out, team_for(rows.count * columns.count));
   }
-  void product(Selection rows, Selection columns, const double* coef, double* out) {
-    if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
-    evaluations_ += rows.count * columns.count;
-    timed(false, rows.count * columns.count,
-          [&] { source_->product(rows, columns, coef, out, team_for(rows.count * columns.count)); });
+  // The pace of a product is noted if it is long enough to tell.
+  void product(Selection rows, const Vectors& z, bool exact, double* out) {
+    constexpr int64_t kEnough = 1 << 20;
+    const int64_t values = rows.count * z.rows.count;
+    if (values == 0) return void(std::fill_n(out, rows.count, 0.0));
+    evaluations_ += values;
+    const double begin = steady_seconds();
+    source_->product(rows, z, exact, out, team_for(values));
+    if (values >= kEnough) pace_[exact] = (steady_seconds() - begin) / double(values);
   }
   // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
   // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
@@ -104,51 +90,21 @@ class Gram {
 
   // product() for all rows of a group, from cached lines; those that are missing are computed once, and kept if there
   // is room.
-  void kept_product(int g, Selection columns, const double* coef, double* out) {
-    std::vector<Line*> lines(size_t(columns.count));
-    for (int64_t c = 0; c < columns.count; ++c) lines[c] = held(cache_.find(line_key(columns[c], g)));
-    std::vector<Index> missing, other;
-    std::vector<Line*> fresh;
-    std::vector<double> other_coef;
-    for (int64_t c = 0; c < columns.count; ++c) {
-      if (lines[c]) continue;
-      lines[c] = held(cache_.insert(line_key(columns[c], g), group(g).count, kPartForLines));
-      (lines[c] ? missing : other).push_back(Index(columns[c]));
-      if (lines[c]) fresh.push_back(lines[c]);
-      if (!lines[c]) other_coef.push_back(coef[c]);
-    }
-    try {
-      fill_lines(g, missing, fresh);
-      product(group(g), {other.data(), 0, int64_t(other.size())}, other_coef.data(), out);
-    } catch (...) {  // a user's function failed: no half-filled line may stay behind
-      release(lines);
-      for (Line* line : fresh) cache_.erase(line);
-      throw;
-    }
-    add_lines(lines, coef, group(g).count, out);
-    release(lines);
-  }
-
-  void exact_product(Selection rows, Selection columns, const double* coef, double* out) {
-    if (rows.count == 0 || columns.count == 0) return void(std::fill_n(out, rows.count, 0.0));
-    evaluations_ += rows.count * columns.count;
-    timed(true, rows.count * columns.count,
-          [&] { source_->exact_product(rows, columns, coef, out, team_for(rows.count * columns.count)); });
-  }
+  void kept_product(int g, const Vectors& z, double* out);
 
   // Bounds on what rounding does to a product, or to an exact one.
-  void rounding(Selection rows, Selection columns, const double* coef, bool exact, double* bound) const {
-    source_->rounding(rows, columns, coef, exact, bound, {threads(), token_});
+  void rounding(Selection rows, const Vectors& z, bool exact, double* bound) const {
+    source_->rounding(rows, z, exact, bound, team());
   }
 
-  // Seconds that a value of a product takes, as far as that was seen.
+  // of a product, as measured so far
   double seconds_per_value(bool exact) const {
     if (pace_[exact] > 0) return pace_[exact];
     if (pace_[!exact] > 0) return exact ? 3 * pace_[0] : pace_[1];
     return 1e-10 * source_->work();
   }
 
-  // Memory for working sets, handed from one class pair to the next: fresh pages cost more than what is put on them.
+  // Memory for working sets, handed from one class pair to the next: fresh pages cost more than filling them.
   SpareArray<V> take_array(int64_t size) {
     for (SpareArray<V>& spare : spares_)
       if (spare.size >= size) return std::exchange(spare, {});
@@ -163,37 +119,24 @@ class Gram {
   const Cache<V>& cache() const { return cache_; }
   std::mutex& mutex() { return mutex_; }
 
+  StopToken* token = nullptr;  // stops computations from now on
+
  private:
   using Line = typename Cache<V>::Line;
   static constexpr double kWorthKeeping = 100;  // operations
   static constexpr double kPartForLines = 0.5;  // of the budget; the rest is for the working set
 
-  // Notes the pace of a product that is long enough to tell.
-  template <class Compute>
-  void timed(bool exact, int64_t values, Compute compute) {
-    constexpr int64_t kEnough = 1 << 20;
-    const double begin = steady_seconds();
-    compute();
-    if (values >= kEnough) pace_[exact] = (steady_seconds() - begin) / double(values);
-  }
-
   struct Slot {
     int64_t row = -1;
     std::vector<int> groups;
     std::vector<const V*> lines;
-    std::vector<Line*> pinned;
+    std::vector<Line*> pinned;            // null for lines in scratch
     std::vector<std::vector<V>> scratch;  // per group, for lines that the cache has no room for
   };
 
-  static void release(Slot& s) {
-    for (Line* line : s.pinned) --line->pins;
-    s.pinned.clear();
-    s.row = -1;
-  }
-
   // A team of threads costs some microseconds, and far more when the cores are busy: below about 40 of one
   // thread's microseconds it does not pay.
-  Team team_for(int64_t values) const { return {double(values) * source_->work() < 262144.0 ? 1 : threads(), token_}; }
+  Team team_for(int64_t values) const { return {double(values) * source_->work() < 262144.0 ? 1 : threads(), token}; }
 
   uint64_t line_key(int64_t row, int g) const { return uint64_t(row) * groups_.size() + uint64_t(g); }
 
@@ -212,7 +155,6 @@ class Gram {
       });
     }
   }
-
   void add_lines(const std::vector<Line*>& lines, const double* coef, int64_t n, double* out) {
     std::vector<const V*> kept;
     std::vector<double> kept_coef;
@@ -223,42 +165,22 @@ class Gram {
           int64_t(kept.size()), [&](int64_t k) { return kept[k] + begin; }, kept_coef.data(), out + begin, count);
     });
   }
-
-  static void release(const std::vector<Line*>& lines) {
-    for (Line* line : lines)
-      if (line) --line->pins;
-  }
   static Line* held(Line* line) {
     if (line) ++line->pins;
     return line;
   }
-
-  // A line from the cache, or room for it in the cache or the slot and a request to fill it.
-  const V* line(int64_t row, int g, Slot& s, std::vector<LineRequest<V>>& missing, std::vector<Line*>& fresh) {
-    const uint64_t key = line_key(row, g);
-    Line* cached = cache_.find(key);
-    const bool found = cached != nullptr;
-    if (!found) cached = cache_.insert(key, group(g).count);
-    if (!cached) s.scratch[g].resize(group(g).count);
-    V* values = cached ? cached->values.get() : s.scratch[g].data();
-    if (cached) {
-      ++cached->pins;
-      s.pinned.push_back(cached);
-    }
-    if (found) return values;
-    missing.push_back({group(g), values});
-    if (cached) fresh.push_back(cached);
-    return values;
+  static void release(std::vector<Line*>& lines) {
+    for (Line* line : lines)
+      if (line) --line->pins;
+    lines.clear();
   }
-
-  void fill(int64_t row, const std::vector<LineRequest<V>>& missing, const std::vector<Line*>& fresh, Slot& s) {
-    int64_t values = 0;
-    for (const auto& request : missing) values += request.others.count;
-    evaluations_ += values;
+  // compute() fills the fresh lines. If it throws (a user's function may), half-filled lines must not stay behind.
+  template <class Compute>
+  void fill(const std::vector<Line*>& fresh, std::vector<Line*>& pinned, Compute compute) {
     try {
-      source_->lines(row, missing, team_for(values));
-    } catch (...) {  // a user's function failed: no half-filled line may stay behind
-      release(s);
+      compute();
+    } catch (...) {
+      release(pinned);
       for (Line* line : fresh) cache_.erase(line);
       throw;
     }
@@ -268,15 +190,17 @@ class Gram {
   std::vector<std::vector<Index>> groups_;
   std::vector<bool> in_one_piece_;
   std::vector<double> diagonal_;
-  std::vector<Index> place_of_;  // -1 but inside of distinct()
+  std::vector<Index> place_of_;  // -1 outside of distinct()
   Cache<V> cache_;
   Slot slots_[2];
   SpareArray<V> spares_[2];
   int64_t evaluations_ = 0;
   int threads_;
-  StopToken* token_ = nullptr;
   double pace_[2] = {0, 0};  // seconds per value of products: in V, exact
   std::mutex mutex_;
 };
+
+extern template class Gram<float>;
+extern template class Gram<double>;
 
 }  // namespace swapsvm

@@ -12,8 +12,6 @@ constexpr int kRowsAtOnce = 4;  // rows of a register tile
 template <class V>
 constexpr int kStripWidth = kStripVectors * kLanes<V>;
 
-// ---- reductions of two dense rows -------------------------------------------------------------------------
-
 template <Reduction R, class V>
 SWAPSVM_ALWAYS_INLINE Vec<V> add_pair(Vec<V> total, Vec<V> x, Vec<V> z) {
   if constexpr (R == Reduction::dot) return total + x * z;
@@ -87,7 +85,6 @@ void dense_line(const Rows<T>& data, const V* z, Selection rows, V* out) {
   }
 }
 
-// ---- reductions of a sparse row with a spread-out one -----------------------------------------------------
 //
 // |x - z|^2 = |z|^2 + sum_{f in x} x_f (x_f - 2 z_f);  |x - z|_1 = |z|_1 + sum_{f in x} (|x_f - z_f| - |z_f|)
 
@@ -145,8 +142,6 @@ void sparse_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out)
   }
 }
 
-// ---- from the reduction to the kernel value ---------------------------------------------------------------
-
 template <class V, class Map>
 SWAPSVM_ALWAYS_INLINE void transform(V* values, int64_t count, Map map) {
   constexpr int lanes = kLanes<V>;
@@ -201,8 +196,6 @@ void line(const Rows<T>& data, const KernelSpec& kernel, const Query<V>& z, Sele
   }
   finish<V>(kernel, out, rows.count);
 }
-
-// ---- register tiles: a few rows against a strip of a packed block -------------------------------------------
 
 template <Reduction R, class T, class V>
 SWAPSVM_ALWAYS_INLINE void dense_tile(const T* const* x, const V* strip, int64_t features, V* out) {
@@ -349,8 +342,6 @@ void products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& bl
     }
   }
 }
-
-// ---- gradient ---------------------------------------------------------------------------------------------
 
 template <class V>
 void update(const ColumnUpdate<V>& u, double* h, int64_t count) {

@@ -1,6 +1,6 @@
-// The loops that take the time, behind one table of functions for each instruction set.
+// The loops that take most of the time, behind one table of functions for each instruction set.
 //
-// hot.cpp is compiled once per instruction set; `hot<T, V>()` returns the table of the best one this machine
+// hot.cpp is compiled once per instruction set; `hot_kernels<T, V>()` returns the table of the best one this machine
 // has (or the one chosen by SWAPSVM_SIMD / select_simd). T is the type of the stored data, V that of the
 // arithmetic: (float, float) and (double, float) for speed, (float, double) and (double, double) for certificates.
 #pragma once
@@ -15,7 +15,7 @@
 namespace swapsvm {
 
 // One row spread out as a dense vector, padded with zeros to a multiple of kAlign numbers.
-// `offset` is what the zeros of a sparse row add to the reduction: |z|^2 or |z|_1 (MATH: x absent from z).
+// `offset` is what the zeros of a sparse row add to the reduction: |z|^2 or |z|_1 where x has no entry.
 template <class V>
 struct Query {
   const V* dense = nullptr;
@@ -34,7 +34,7 @@ struct Packed {
 
 inline constexpr int kAlign = 16;  // numbers: the widest vector is 16 floats
 
-// Smallest value and its place in a range, and largest among the active: what the oracles need of a chunk.
+// The lowest score of a range, and the highest of its active variables: what the oracles need of a chunk.
 struct Extremes {
   double lowest;
   double highest_active;
@@ -97,7 +97,7 @@ struct HotUpdates {
   int64_t (*best_partner)(const SwapCandidates<V>&);
   // updates the scores and returns the smallest and its first place, in one pass
   Lowest (*update_scores)(const ScoreUpdate<V>&, V* score, int64_t count);
-  // the same, but of minus the violations: -|score| where active, min(score, 0) elsewhere
+  // the same for the negated violations: -|score| where active, min(score, 0) elsewhere
   Lowest (*update_violations)(const ScoreUpdate<V>&, V* score, const V* active, int64_t count);
 };
 

@@ -10,6 +10,7 @@ namespace swapsvm {
 
 enum class Kind : int32_t { toward, away, swap_add, swap_drop, corrective };
 inline constexpr int kKinds = 5;
+inline constexpr const char* kKindNames[kKinds] = {"toward", "away", "swap-add", "swap-drop", "corrective"};
 
 struct Move {
   Kind kind = Kind::toward;
@@ -29,6 +30,8 @@ struct Correction {
   std::vector<double> weights;
   double scale = 1.0;
   double growth = 1.0;  // of the radius, which scale and weights have seen already
+  bool fused = false;   // bring h up to date in one pass over the rows, not by cached columns
+  bool afresh = false;  // sum h from the new weights alone: increments would carry the rounding of the first ones
 };
 
 // What a variable adds to twice (primal - dual) of min b'Qb / 2 - c'b, b >= 0, at w = sum b phi: with q = c - Qb and
@@ -37,6 +40,13 @@ inline double excess(double score, double weight, double ridge) {
   if (!(weight > 0) && score >= 0) return 0;
   return score < ridge * weight ? score * score / ridge : weight * (2 * score - ridge * weight);
 }
+
+// What the oracles need of a pass over all variables.
+struct Summary {
+  int64_t toward = -1, away = -1;
+  double toward_score = 0;
+  double excess = 0;  // sum of excess() over all variables, if the radius grows
+};
 
 // Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.
 struct Search {

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-// These members are used inside the code made for each instruction set: no copy of their own may be left to the linker.
+// These members are used inside the code made for each instruction set: the linker must not find a copy that it could
+// share.
 #define SWAPSVM_ALWAYS_INLINE inline __attribute__((always_inline))
 
 namespace swapsvm {

@@ -3,22 +3,29 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <iterator>
+#include <vector>
 
-#include "state.hpp"
-#include "steps/fw.hpp"
-#include "steps/mfw.hpp"
-#include "steps/swap.hpp"
-#include "steps/swap2.hpp"
+#include "move.hpp"
 
 namespace swapsvm {
 
+template <class V>
+class State;
+
 enum class StepKind { fw, mfw, swap, swap2 };
 
-struct Record {  // one row of the trace; bindings.cpp hands it to NumPy as it is
+struct Record {  // one row of the trace
   int64_t iteration, support, evaluations, kind;
   double seconds, value, gap;
 };
+
+// Name and NumPy format of the fields, in order.
+inline constexpr const char* kRecordFields[][2] = {
+    {"iteration", "i8"}, {"support", "i8"}, {"evaluations", "i8"}, {"kind", "i8"},
+    {"seconds", "f8"},   {"value", "f8"},   {"gap", "f8"},
+};
+static_assert(sizeof(Record) == 8 * std::size(kRecordFields), "a record has padding, or a field is not listed");
 
 struct Limits {
   int64_t moves;
@@ -34,44 +41,14 @@ inline bool is_recorded(int64_t iteration) {
   return iteration % stride == 0;
 }
 
-struct Progress {
+struct RunOutcome {
   int64_t moves = 0;
   bool stalled = false;  // no move ascends: the gap is below what double precision resolves
   std::array<int64_t, kKinds> kinds{};
   std::vector<Record> records;
 };
 
-template <class Step, class V>
-Progress run(State<V>& state, const Limits& limits) {
-  const auto start = std::chrono::steady_clock::now();
-  Progress progress;
-  while (progress.moves < limits.moves) {
-    if (state.token() && state.token()->stopped()) break;
-    if (state.gap() <= std::max(limits.eps, limits.tol * state.scale())) break;
-    const Move move = Step::choose(state);
-    progress.stalled = move.empty() || state.exhausted() || state.gap() <= state.gap_floor();
-    if (progress.stalled) break;
-    state.move(move);
-    ++progress.moves;
-    ++progress.kinds[size_t(move.kind)];
-    const int64_t iteration = limits.iteration + progress.moves;
-    if (!is_recorded(iteration)) continue;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    progress.records.push_back({iteration, state.support_size(), state.gram().evaluations(), int64_t(move.kind),
-                                seconds.count(), state.value(), state.gap()});
-  }
-  return progress;
-}
-
 template <class V>
-Progress run(State<V>& state, StepKind step, const Limits& limits) {
-  switch (step) {
-    case StepKind::fw: return run<FrankWolfe>(state, limits);
-    case StepKind::mfw: return run<ModifiedFrankWolfe>(state, limits);
-    case StepKind::swap: return run<Swap>(state, limits);
-    case StepKind::swap2: return run<SecondOrderSwap>(state, limits);
-  }
-  throw std::invalid_argument("unknown step");
-}
+RunOutcome run(State<V>& state, StepKind step, const Limits& limits);
 
 }  // namespace swapsvm

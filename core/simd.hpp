@@ -1,6 +1,6 @@
 // Vector types and the elementary functions of the kernels, once per instruction set.
 //
-// This header is compiled several times, each time inside another namespace (SWAPSVM_ISA) and with other
+// This header is compiled several times, each time in another namespace (SWAPSVM_ISA) and with other
 // machine flags. It therefore uses no inline function of the standard library: the linker could keep the
 // copy made for the widest instruction set and run it on an older machine.
 #pragma once

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 namespace swapsvm {
@@ -36,18 +35,10 @@ bool blank(char c) {
 
 // The next run of characters that are not blank; empty at the end of the line.
 std::string_view take_token(std::string_view& line) {
-  size_t begin = 0;
-  while (begin < line.size() && blank(line[begin])) ++begin;
-  size_t end = begin;
-  while (end < line.size() && !blank(line[end])) ++end;
-  const std::string_view token = line.substr(begin, end - begin);
-  line.remove_prefix(end);
+  const auto begin = std::find_if_not(line.begin(), line.end(), blank), end = std::find_if(begin, line.end(), blank);
+  const std::string_view token = line.substr(size_t(begin - line.begin()), size_t(end - begin));
+  line.remove_prefix(size_t(end - line.begin()));
   return token;
-}
-
-std::string_view without_plus(std::string_view number) {
-  const bool plus = number.size() > 1 && number[0] == '+' && number[1] != '-';
-  return plus ? number.substr(1) : number;
 }
 
 template <class T>
@@ -59,21 +50,13 @@ bool parse(std::string_view text, T& number) {
 
 double parse_number(std::string_view text, const char* what) {
   double number = 0;
-  if (!parse(without_plus(text), number) || !std::isfinite(number))
+  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  if (!parse(text.substr(plus ? 1 : 0), number) || !std::isfinite(number))
     refuse(std::string(what) + " must be a finite number", text);
   return number;
 }
 
-void check_query(std::string_view text) {
-  int64_t query = 0;
-  if (!parse(text, query)) refuse("qid must be an integer", text);
-}
-
 }  // namespace
-
-SvmlightReader::SvmlightReader(int64_t features) : features_(features) {
-  if (features < 0) throw std::invalid_argument("a negative number of features");
-}
 
 void SvmlightReader::feed(std::string_view text) {
   for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
@@ -110,7 +93,7 @@ void SvmlightReader::read_row(std::string_view line) {
   rows_.labels.push_back(parse_number(token, "a label"));
   token = take_token(line);
   if (token.substr(0, 4) == "qid:") {
-    check_query(token.substr(4));
+    if (int64_t query; !parse(token.substr(4), query)) refuse("qid must be an integer", token.substr(4));
     token = take_token(line);
   }
   for (; !token.empty(); token = take_token(line)) read_entry(token, line);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,10 @@ struct Labelled {
 
 class SvmlightReader {
  public:
-  explicit SvmlightReader(int64_t features);  // 0: as many as there are
+  // 0 features: the largest index that occurs
+  explicit SvmlightReader(int64_t features) : features_(features) {
+    if (features < 0) throw std::invalid_argument("a negative number of features");
+  }
 
   void feed(std::string_view text);  // throws std::invalid_argument that names the line
   Labelled finish();

@@ -44,7 +44,7 @@ class Job {
   }
 
   // Guarded by the mutex of the pool.
-  int places = 0;  // for helpers that have not come yet
+  int places = 0;  // for helpers that have not arrived yet
   int helping = 0;
   std::condition_variable alone;
 
@@ -76,14 +76,13 @@ class Pool {
  private:
   static constexpr int kMost = 1024;
 
-  // Makes sure that as many threads wait as the jobs have places, as far as the system has threads to give. Returns how
-  // many there are.
+  // Starts threads until as many wait as the jobs have places, or the system has no more. Returns how many there are.
   int start_threads(int helpers) {
     int places = helpers;
     for (const Job* job : jobs_) places += job->places;
     try {
       for (; waiting_ < places && threads_ < kMost; ++waiting_, ++threads_) start_thread();
-    } catch (const std::exception&) {  // no more threads, or no memory for one: those that are there do the work
+    } catch (const std::exception&) {  // no more threads, or no memory for one: the present ones do the work
     }
     return threads_;
   }
@@ -91,7 +90,7 @@ class Pool {
   void start_thread() {
 #if defined(_WIN32)
     std::thread([this] { serve(); }).detach();
-#else  // signals are for the threads of the program
+#else  // signals must reach the threads of the program
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,4 @@
-// Work cut into chunks of fixed size and shared out over a pool of threads: what is computed does not depend on how
-// many there are.
+// Work cut into chunks of fixed size, done by a pool of threads: results do not depend on the number of threads.
 //
 // Threads wait without spinning, are started when first needed and survive neither exit nor fork: a forked child starts
 // its own. A chunk that throws ends the work, and the caller gets the exception. If no thread can be started, the
@@ -26,7 +25,7 @@ struct Stopped : std::exception {
   const char* what() const noexcept override { return "the computation was stopped"; }
 };
 
-// What a computation looks at between chunks: a request to stop, which tokens of one fit share, and a deadline.
+// What a computation checks between chunks: a request to stop, which the tokens of one fit share, and a deadline.
 class StopToken {
  public:
   using Listener = void (*)();  // called now and then by the thread that began the computation; may throw
@@ -34,7 +33,7 @@ class StopToken {
   explicit StopToken(Listener listener = nullptr)
       : requested_(std::make_shared<std::atomic<bool>>(false)), listener_(listener) {}
 
-  // A token that the same request stops, with a deadline of its own.
+  // A token with the same request to stop and a deadline of its own.
   std::shared_ptr<StopToken> sharing() const {
     auto token = std::make_shared<StopToken>(listener_);
     token->requested_ = requested_;
@@ -44,7 +43,7 @@ class StopToken {
   void request() { *requested_ = true; }
   bool requested() const { return *requested_; }
   void set_seconds_left(double seconds) { deadline_ = steady_seconds() + seconds; }
-  // Whether a request stops it. Without: only the deadline does, so that a fit that was asked to stop can still finish.
+  // Whether a request stops it. If not, only the deadline does: a fit that was asked to stop can still finish.
   void heed_requests(bool heed) { heeds_ = heed; }
 
   bool stopped() const { return (heeds_ && requested()) || steady_seconds() >= deadline_; }
@@ -67,7 +66,7 @@ class StopToken {
   double heard_ = 0;
 };
 
-// Who does a piece of work: this many threads, until the token stops them.
+// The threads that do a piece of work, until the token stops them.
 struct Team {
   int threads = 1;
   StopToken* token = nullptr;

@@ -1,6 +1,6 @@
-"""``python docs/check_offline.py FOLDER``: no page of a built site may load anything from elsewhere.
+"""``python docs/check_offline.py FOLDER``: no page of a built site loads anything from elsewhere.
 
-Links that a reader follows may lead out; scripts, style sheets, fonts and images may not.
+Links can lead to other sites; scripts, style sheets, fonts and images must be local.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT_LOADED = {"canonical", "prev", "next", "search", "author", "index", "geninde
 
 
 class Loads(HTMLParser):
-    """The addresses that a browser loads by itself."""
+    """The addresses that a browser loads automatically."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Loads(HTMLParser):
 
 
 def external_loads(path: Path) -> Iterator[str]:
-    """What this page or style sheet would load from elsewhere."""
+    """The external addresses that this page or style sheet loads."""
     text = path.read_text("utf-8")
     if path.suffix == ".html":
         page = Loads()

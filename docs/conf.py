@@ -12,7 +12,7 @@ from typing import Any
 import swapsvm
 
 HERE = Path(__file__).parent
-REPRODUCTION = HERE / "reproduction" / "report.html"  # made by `swapsvm reproduce`; the page links to it if it is there
+REPRODUCTION = HERE / "reproduction" / "report.html"  # made by `swapsvm reproduce`; linked if it exists
 
 sys.path.insert(0, str(HERE / "_extensions"))
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -91,7 +91,7 @@ html_theme_options = {
 
 
 def copy_reproduction(app: Any, error: Exception | None) -> None:
-    """The report of the study is one file that needs no other; it is taken as it is."""
+    """Copy the report of the study, which is one self-contained file."""
     if error is None and REPRODUCTION.exists():
         target = Path(app.outdir) / "reproduction"
         target.mkdir(exist_ok=True)

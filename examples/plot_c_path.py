@@ -2,9 +2,9 @@
 A path along C, warm and cold
 =============================
 
-The weights of one C are feasible for every other, so a fit can start from its neighbour's solution.
-``warm_start=True`` does that. Both paths end within the same gap at each C; the warm one needs about half of the
-iterations, because little is left to move.
+The weights for one C are feasible for every other C, so a fit can start from the solution for a neighbouring C.
+``warm_start=True`` does that. Both paths reach the same gap at each C; the warm one needs about half of the
+iterations, because it starts closer to the solution.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A certificate at work: the same fit under several time limits
 =============================================================
 
-A fit that runs out of ``max_time`` is still a model: its weights are feasible, and its gap says how far from optimal it
-can be at most. The gap is recomputed in double precision after the limit. Test accuracy settles long before the gap
-does.
+A fit that runs out of ``max_time`` still gives a model: its weights are feasible, and its gap bounds the distance
+from the optimum. The gap is recomputed in double precision after the limit. Test accuracy converges long before the
+gap does.
 """
 
 import warnings

@@ -2,9 +2,9 @@
 Decision boundary and support vectors
 =====================================
 
-Two half moons. The thick line is the boundary, the thin ones are the margins at -1 and +1. The area of a circle is the
-weight of its support vector: with the squared hinge loss a weight is C times the distance by which a row misses its
-margin, so rows far on the wrong side have the largest circles.
+Two half moons. The thick line is the boundary, the thin ones are the margins at -1 and +1. The area of a circle is
+the weight of its support vector: with the squared hinge loss a weight is C times the distance by which a row violates
+its margin, so rows far on the wrong side have the largest circles.
 """
 
 import matplotlib.pyplot as plt

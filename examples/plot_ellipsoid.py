@@ -3,9 +3,9 @@ The smallest ellipsoid around points
 ====================================
 
 Among all ellipsoids that hold the points, :func:`swapsvm.geometry.min_enclosing_ellipsoid` finds the one of least
-volume, whatever the units of the coordinates. A few points carry it: the ellipsoid of this coreset alone is the same.
-The answer comes with a bound from below, so its volume is known to be at most ``1 + tol`` times the least one. On the
-right, how fast the solvers bring the two bounds together for 2000 points in eight dimensions.
+volume, whatever the units of the coordinates. A few points determine it: the ellipsoid of this coreset alone is the
+same. The result includes a lower bound, so its volume is known to be at most ``1 + tol`` times the minimum. The right
+panel shows how fast the solvers close the gap between the bounds for 2000 points in eight dimensions.
 """
 
 import warnings

@@ -2,10 +2,10 @@
 The smallest ball around points, between two bounds
 ===================================================
 
-A handful of points, the coreset, carries the ball: on them alone the answer is the same. Every step knows a ball that
-encloses all points (upper bound of the radius) and a proof that no ball can be much smaller (lower bound), so a result
-claims no more than the gap between the two. ``"fw"`` moves toward one farthest point at a time, ``"block"`` takes 64 of
-them and solves the problem on those that it has.
+A few points, the coreset, determine the ball: on them alone the answer is the same. Every step has a ball that
+encloses all points (an upper bound on the radius) and a proof that no ball can be much smaller (a lower bound), so a
+result claims no more than the gap between the two. ``"fw"`` moves toward one farthest point at a time; ``"block"``
+adds 64 of them and solves the problem on all points found so far.
 """
 
 import warnings

@@ -2,10 +2,11 @@
 Gilbert's algorithm and that of Mitchell, Demyanov and Malozemov, step by step
 ==============================================================================
 
-To find the point of a hull nearest to the origin, Gilbert (1966) moves toward the vertex of the least inner product
-with the present point; Mitchell, Demyanov and Malozemov (1974) move weight from the active vertex of the largest to
-that of the least. These are the toward and the swap step on the simplex: both are written out here, and their iterates
-are those of the solvers. Gilbert's path zigzags; swaps can take all weight from a vertex, and end.
+To find the point of a hull nearest to the origin, Gilbert (1966) moves toward the vertex with the smallest inner
+product with the current point; Mitchell, Demyanov and Malozemov (1974) move weight from the active vertex with the
+largest to the vertex with the smallest. These are the toward and the swap step on the simplex: both are written out
+here, and their iterates are those of the solvers. Gilbert's path zigzags; swaps can remove all weight from a vertex,
+and terminate.
 """
 
 import warnings
@@ -30,14 +31,14 @@ class SwapOnly(Solver):
 
 
 def gilbert(Z, a):
-    """On the segment from z to the vertex of the least product with z, the point nearest to the origin."""
+    """The point nearest to the origin on the segment from z to the vertex with the smallest product with z."""
     z, i = a @ Z, np.argmin(Z @ (a @ Z))
     step = np.clip(z @ (z - Z[i]) / ((z - Z[i]) @ (z - Z[i])), 0, 1)
     return (1 - step) * a + step * np.eye(len(a))[i]
 
 
 def mitchell_demyanov_malozemov(Z, a):
-    """Weight from the active vertex of the largest product with z to the vertex of the least."""
+    """Move weight from the active vertex with the largest product with z to the vertex with the smallest."""
     products = Z @ (a @ Z)
     i, j = np.argmin(products), np.argmax(np.where(a > 0, products, -np.inf))
     step = min((products[j] - products[i]) / ((Z[i] - Z[j]) @ (Z[i] - Z[j])), a[j])

@@ -1,11 +1,11 @@
 """
-A mixture of unknown many parts
-===============================
+A mixture with an unknown number of parts
+=========================================
 
-Petal lengths of 150 irises as a mixture of normal distributions of one width. The likelihood is concave in the weights
-of all candidate means, so no number of parts has to be chosen: maximum likelihood itself puts weight on a few. The
-gradient is the certificate. For each candidate it is the mean ratio of its density to the mixture's, at most 1 at the
-optimum; what it exceeds 1 by bounds how much log likelihood per flower is missing. With second derivatives ``swap2``
+Petal lengths of 150 irises as a mixture of normal distributions of one width. The likelihood is concave in the
+weights of all candidate means, so the number of parts need not be chosen: maximum likelihood itself puts weight on a
+few. The gradient is the certificate. For each candidate it is the mean ratio of its density to the mixture's, at most
+1 at the optimum; its excess over 1 bounds the missing log likelihood per flower. With second derivatives ``swap2``
 needs a tenth of the steps.
 """
 

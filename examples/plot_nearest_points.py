@@ -3,8 +3,8 @@ Nearest points of two polytopes, and a hyperplane between them
 ==============================================================
 
 Two hulls that are apart have nearest points, and the slab between them is empty: its normal and its middle are a
-separating hyperplane, its width is a lower bound of the distance. This is the hard-margin support vector machine. Two
-hulls that meet have a point in common, which the weights of both name; no hyperplane is then claimed.
+separating hyperplane, its width is a lower bound on the distance. This is the hard-margin support vector machine. Two
+hulls that meet have a common point, which the weights of both express; then no hyperplane is claimed.
 """
 
 import matplotlib.pyplot as plt

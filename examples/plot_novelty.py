@@ -2,11 +2,11 @@
 Novelty detection: what the slack does
 ======================================
 
-Two moons, and 5 % of the rows strewn over the plane. ``slack`` is how far rows may fall short on average: with much of
-it the score is a density estimate and every row is a support vector, with little the boundary follows the outermost
-rows. The thick line is the boundary of ``contamination="auto"``, the dashed one has 10 % of the rows outside. The area
-of a circle is the weight of its support vector, which is proportional to its slack. ``SVDD`` draws the same lines: with
-this kernel the ball and the plane are one model.
+Two moons, and 5 % of the rows scattered over the plane. ``slack`` is the mean slack of the rows: with a large slack
+the score is a density estimate and every row is a support vector, with a small one the boundary follows the outermost
+rows. The thick line is the boundary of ``contamination="auto"``, the dashed one has 10 % of the rows outside. The
+area of a circle is the weight of its support vector, which is proportional to its slack. ``SVDD`` draws the same
+lines: with this kernel the ball and the plane are one model.
 """
 
 import matplotlib.pyplot as plt

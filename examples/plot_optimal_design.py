@@ -2,11 +2,11 @@
 D-optimal designs: where to measure
 ===================================
 
-A design says which share of the measurements to take at each candidate point. The D-optimal one makes the confidence
+A design gives the share of the measurements to take at each candidate point. The D-optimal one makes the confidence
 ellipsoid of the coefficients as small as possible: it maximizes the log determinant of the information matrix,
-:class:`swapsvm.problems.LogDeterminant`. The gradient is the variance of the prediction, and the equivalence theorem of
-Kiefer and Wolfowitz is the certificate: at the optimum it is nowhere above n, the number of coefficients, and equal to
-n at the points of the design.
+:class:`swapsvm.problems.LogDeterminant`. The gradient is the variance of the prediction, and the equivalence theorem
+of Kiefer and Wolfowitz is the certificate: at the optimum the variance is nowhere above n, the number of
+coefficients, and equal to n at the points of the design.
 """
 
 import matplotlib.pyplot as plt

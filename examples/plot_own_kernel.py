@@ -2,9 +2,9 @@
 Your own kernel
 ===============
 
-A kernel is any function of two blocks of rows that returns the block of values. This one is periodic, with a period
-that is known: it carries a pattern beyond the rows it was trained on (the white square), where an RBF kernel knows
-nothing. A sum or a product of kernels is a kernel again, so it is easy to stay positive semidefinite.
+A kernel is any function of two blocks of rows that returns the block of values. This one is periodic with a known
+period: it continues a pattern beyond the training rows (the white square), where an RBF kernel has no information.
+Sums and products of kernels are kernels, so it is easy to stay positive semidefinite.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from swapsvm import SVC
 
 
 def periodic(X, Z, period=2.0, sharpness=1.0):
-    """exp(-2 sharpness sum sin^2(pi (x - z) / period)), a kernel for what repeats in every direction."""
+    """exp(-2 sharpness sum sin^2(pi (x - z) / period)), a kernel for patterns that repeat in every direction."""
     waves = np.sin(np.pi * (X[:, None, :] - Z[None, :, :]) / period)
     return np.exp(-2 * sharpness * (waves**2).sum(axis=2))
 

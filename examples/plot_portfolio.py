@@ -2,7 +2,7 @@
 A log-optimal portfolio
 =======================
 
-Kelly's rule: choose the shares of the assets, kept by daily rebalancing, whose wealth grows fastest, that is, which
+Kelly's rule: choose the shares of the assets, kept by daily rebalancing, with the fastest growth of wealth. They
 maximize the mean logarithm of the daily returns. :func:`swapsvm.maximize` takes any such concave function on the
 simplex. The certificate is in the units of the problem: no portfolio of these assets could have grown faster by more
 than the gap per day. It says nothing about tomorrow: this is the best portfolio in hindsight.

@@ -2,9 +2,9 @@
 A data set of the registry
 ==========================
 
-:func:`swapsvm.datasets.load` knows the data sets of the paper by name, with their splits. It reads them from the folder
-``$SWAPSVM_DATA`` or downloads them; this script does without a download and takes scikit-learn's small digits if the
-folder is not there. Drawn are the test digits that the model is least sure of, with what it says; wrong ones in red.
+:func:`swapsvm.datasets.load` loads the data sets of the paper by name, with their splits. It reads them from the
+folder ``$SWAPSVM_DATA`` or downloads them; this script downloads nothing and uses scikit-learn's small digits if the
+folder is missing. The figure shows the least certain test digits and their predictions; wrong ones are red.
 """
 
 import os

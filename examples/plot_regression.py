@@ -2,9 +2,9 @@
 Regression: a tube that is given, and one that is learned
 =========================================================
 
-``SVR`` fits a function with a tube around it. Residuals inside of the tube cost nothing, and rows inside are no support
-vectors; beyond it residuals are squared. Left a narrow tube that was given, right ``epsilon="auto"``: a wider tube
-costs a price, and the width that is learned follows the noise. Both fits end with their duality gap.
+``SVR`` fits a function with a tube around it. Residuals inside the tube cost nothing, and rows inside are not support
+vectors; outside it residuals are squared. Left: a narrow tube that was given. Right: ``epsilon="auto"``, where a
+wider tube has a price and the learned width follows the noise. Both fits report their duality gap.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ for ax, epsilon in zip(axes, (0.1, "auto"), strict=True):
     ax.fill_between(grid[:, 0], f - model.epsilon_, f + model.epsilon_, color="#0072B2", alpha=0.25, linewidth=0)
     ax.plot(grid[:, 0], f, color="#0072B2")
     inside = np.setdiff1d(np.arange(len(y)), model.support_)
-    ax.plot(X[inside, 0], y[inside], "o", color="#9aa3b0", markersize=4, label=f"{len(inside)} inside of the tube")
+    ax.plot(X[inside, 0], y[inside], "o", color="#9aa3b0", markersize=4, label=f"{len(inside)} inside the tube")
     outside = model.support_
     ax.plot(X[outside, 0], y[outside], "o", color="#D55E00", markersize=4, label=f"{len(outside)} support vectors")
     ax.set(xlabel="x", title=f"epsilon = {epsilon!r}: half width {model.epsilon_:.2f}")

@@ -1,10 +1,10 @@
 """
-Trouble with scales: the same data, raw and scaled, and gammas out of all proportion
-====================================================================================
+Trouble with scales: the same data, raw and scaled, and extreme gammas
+======================================================================
 
-Distances add up over the columns. In the wine data the last one, proline, counts in hundreds, most others in units.
-Raw, a kernel sees nothing else. A gamma that is too small makes all rows alike, one that is too large makes each
-like itself only. ``ScalingWarning`` says so where it is beyond doubt (filled markers); hollow ones were silent.
+Distances add up over the columns. In the wine data the last one, proline, is in the hundreds, most others are of
+order 1. With raw data a kernel depends on proline alone. A gamma that is too small makes all rows alike; with one
+that is too large each row resembles only itself. ``ScalingWarning`` reports clear cases (filled markers).
 """
 
 import warnings

@@ -3,10 +3,10 @@ All solvers on one problem
 ==========================
 
 Digits 0-4 against 5-9, to a relative gap of 1e-6. Every solver maximizes the same concave function on the simplex and
-reports the same kind of certificate; they differ in how they move. Plain Frank-Wolfe never drops a vertex and its gap
+reports the same kind of certificate; they differ in their moves. Plain Frank-Wolfe never drops a vertex and its gap
 falls like 1/t. Away steps and swaps make it fall exponentially. Corrective methods (``fcfw``, ``cvm``, ``block``) do
-more in one iteration: ``block`` needs the fewest. ``cvm`` and ``fcfw`` are the same
-method here, since the RBF kernel has a constant diagonal.
+more in one iteration: ``block`` needs the fewest. ``cvm`` and ``fcfw`` are the same method here, since the RBF kernel
+has a constant diagonal.
 """
 
 import warnings

@@ -2,9 +2,9 @@
 Sparse rows: text without the text
 ==================================
 
-2000 documents of 60 words from a vocabulary of 5000 with Zipf's frequencies; some words lean to one of two topics. The
-rows are CSR, about 1 % full, and are used as they are. With a linear kernel ``coef_`` has a weight for each word. The
-picture on the right has what the model found, against the truth that it could not see.
+2000 documents of 60 words from a vocabulary of 5000 with Zipf's frequencies; some words lean to one of two topics.
+The rows are CSR, about 1 % full, and are used without a copy. With a linear kernel ``coef_`` has a weight for each
+word. The picture on the right compares these weights with the true log odds, which the model did not see.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Fewer support vectors: accuracy and gap
 =======================================
 
-An L2-SVM has many support vectors of small weight, and prediction takes time for each. ``reduce_support`` keeps as
-many as asked for and optimizes their coefficients again over all training rows. The gap says what that cost at most:
-it is certified for the whole problem. To keep the largest weights and fit again on their rows alone is the obvious way,
-and fails: the largest weights belong to the rows that are hardest to get right, here those with a wrong label.
+An L2-SVM has many support vectors of small weight, and prediction takes time for each. ``reduce_support`` keeps a
+given number and optimizes their coefficients again over all training rows. The gap bounds the cost: it is certified
+for the whole problem. Keeping the largest weights and fitting again on their rows alone is the obvious way, and
+fails: the largest weights belong to the rows that are hardest to get right, here those with a wrong label.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Quadratics on the simplex, as the package gets them and as NumPy defines them."""
+"""Quadratics on the simplex, as passed to the package and as defined by NumPy."""
 
 from dataclasses import dataclass
 
@@ -82,5 +82,5 @@ def overlapping_rows(m, d=3, seed=0):
 
 
 def on_simplex(weights, atol=1e-12):
-    """Whether these are weights of a point of the simplex."""
+    """Whether these weights are a point of the simplex."""
     return weights.min() >= 0 and abs(weights.sum() - 1.0) <= atol

@@ -1,4 +1,4 @@
-"""Tests of Ctrl-C need a process that hears it: jobs of a shell without job control are started deaf to SIGINT."""
+"""Tests of Ctrl-C need a process that receives it: shells without job control start jobs that ignore SIGINT."""
 
 import signal
 

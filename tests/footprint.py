@@ -1,4 +1,4 @@
-"""How much memory of this process a call takes at its peak, compiled code included."""
+"""The peak memory of a call in this process, including compiled code."""
 
 import ctypes
 import gc
@@ -16,11 +16,11 @@ def resident(entry):
 
 
 def peak_of(call):
-    """Bytes that were in memory at the peak of the call and not before; an error of the call is raised."""
+    """Bytes in memory at the peak of the call, minus those before it; an error of the call is raised."""
     if not RESET.exists():
         pytest.skip("this system does not tell the peak of a part of a process")
     gc.collect()
-    getattr(ctypes.CDLL(None), "malloc_trim", id)(0)  # what was freed before must not hide what is taken now
+    getattr(ctypes.CDLL(None), "malloc_trim", id)(0)  # memory freed before must not hide what the call allocates
     RESET.write_text("5")
     before = resident("VmRSS")
     call()

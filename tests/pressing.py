@@ -1,4 +1,4 @@
-"""Ctrl-C from inside of a fit."""
+"""Ctrl-C from inside a fit."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import threading
 
 
 class Press:
-    """A callback that presses Ctrl-C some time after its first call: the fit is then under way on any machine."""
+    """A callback that sends Ctrl-C some time after its first call, when the fit is running on any machine."""
 
     def __init__(self, seconds=0.2):
         self.timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))

@@ -1,4 +1,4 @@
-"""What the package is held against: an exact quadratic program, and Q and the kernels written in plain NumPy."""
+"""References for the package: an exact quadratic program, and Q and the kernels in plain NumPy."""
 
 import warnings
 
@@ -81,7 +81,7 @@ def _interior_point(P, q):
     m = len(P)
     simplex, total = sp.csc_matrix(np.ones((1, m))), np.ones(1)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Clarabel.rs terminated")  # what it reached is judged by the gap
+        warnings.filterwarnings("ignore", message="Clarabel.rs terminated")  # the result is judged by its gap
         for tol in (1e-13, 1e-11, 1e-9):
             precision = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_iter": 500}
             a = solve_qp(sp.csc_matrix(P), q, A=simplex, b=total, lb=np.zeros(m), solver="clarabel", **precision)
@@ -109,7 +109,7 @@ def decision_values(K, y, a, f):
 
 
 def least_ellipsoid_log_volume(X):
-    """log volume of the least ellipsoid around the rows of X, by an interior point method on its primal.
+    """log volume of the minimum volume ellipsoid around the rows of X, by an interior point method on its primal.
 
     The ellipsoid is |L'x + b| <= 1 with L lower triangular: maximize sum_k log L_kk. Each point is a second-order cone,
     each logarithm t_k <= log L_kk an exponential one.

@@ -18,7 +18,7 @@ LAYERS = [
     ["rays", "trace"],
     ["state"],
     ["solvers"],
-    ["stopping", "timing", "result", "standing", "certificates", "start", "run", "solve"],
+    ["stopping", "timing", "result", "certificates", "run", "solve"],
     ["models", "geometry"],
     ["fitting"],
     ["estimators"],

@@ -154,7 +154,7 @@ def test_predict_refuses_another_number_of_features():
 
 
 def test_a_failing_fit_leaves_no_model():
-    """Neither half of the new one nor the old one under new parameters."""
+    """Neither a partial new model nor the old model under new parameters."""
     model = SVC().fit(X, Y)
     with pytest.raises(ValueError, match="solver"):
         model.set_params(solver="none").fit(-X, 1 - Y)

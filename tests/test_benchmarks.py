@@ -1,4 +1,4 @@
-"""The benchmark runner: that it measures what it says, survives its competitors and computes its own verdicts."""
+"""The benchmark runner measures what it reports, survives its competitors and computes its own verdicts."""
 
 import signal
 from dataclasses import asdict, replace

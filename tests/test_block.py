@@ -1,4 +1,4 @@
-"""The block engine: hard cases, little memory, pairs side by side, what is kept, what single precision may decide."""
+"""The block engine: hard cases, little memory, pairs in parallel, kept values, limits of single precision."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ from swapsvm import SVC, Gram, maximize
 from swapsvm.fitting.workers import workers_for
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
 from swapsvm.problems import L2SVC, Quadratic
+from swapsvm.rays import Correction
 from swapsvm.solvers import make_solver
 from swapsvm.state import Effort, KernelState
 
@@ -111,7 +112,7 @@ def test_one_large_pair_gets_the_threads_for_itself():
     assert workers_for(gram, [1000, 1000], 2) == 2
     assert workers_for(gram, [1000, 1000], 1) == 1
     called = Gram(Function(lambda A, B: A @ B.T), np.zeros((1900, 2)), groups=groups)
-    assert workers_for(called, [1000, 1000], 2) == 1  # a user's function may not be made for threads
+    assert workers_for(called, [1000, 1000], 2) == 1  # a user's function is possibly not thread-safe
 
 
 def test_an_error_in_one_pair_ends_all():
@@ -257,6 +258,16 @@ def test_a_placeholder_is_not_taken_for_a_gradient():
     state.restrict(np.arange(200))
     state.certify()
     assert state.gap == pytest.approx(gap, rel=1e-12)
+
+
+def test_a_sum_afresh_gives_weight_to_variables_that_were_left_out():
+    state = an_svm()
+    state.set_weights(np.array([3, 150]), np.array([0.2, 0.8]))
+    state.restrict(np.array([3]))
+    state.move(Correction(np.array([3, 150, 77]), np.array([0.2, 0.5, 0.3]), fused=True, afresh=True))
+    value = state.value
+    state.certify()
+    assert value == pytest.approx(state.value, rel=1e-6)  # kernel values of the sum are float32
 
 
 @pytest.mark.parametrize("cache_size", [0.25, 1, 2, 8])

@@ -1,4 +1,4 @@
-"""The judges of the campaign judge: each must fail on what is doctored, and pass what is right."""
+"""The judges of the campaign: each must reject manipulated results and accept correct ones."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def test_a_right_certificate_holds_and_a_smaller_one_does_not(name):
     problem = PROBLEMS[name]
     model = fitted(problem)
     outcome = certificates.judge(problem, model)
-    assert outcome.verdict == "held" and 0 < outcome.number <= 1  # the true gap, as a part of the one reported
+    assert outcome.verdict == "held" and 0 < outcome.number <= 1  # the true gap, as a fraction of the reported one
     result = model.results_[0]
     smaller = result.gap * outcome.number * (1 - 1e-6)
     assert certificates.judge(problem, doctored(model, gap=smaller)).verdict == "understated"

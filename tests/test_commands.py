@@ -1,4 +1,4 @@
-"""The verbs train, predict, info and convert, and the tables that they read."""
+"""The commands train, predict, info and convert, and the tables that they read."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ WRITERS = {
 
 
 def ran(capsys, *argv):
-    """What the command prints, if all goes well."""
+    """The output of a command that succeeds."""
     code = main([str(word) for word in argv])
     shown = capsys.readouterr()
     assert (code, shown.err) == (0, "")
@@ -84,7 +84,7 @@ def ran(capsys, *argv):
 
 
 def refused(capsys, *argv):
-    """The line with which the command is refused."""
+    """The error line of a command that is refused."""
     assert main([str(word) for word in argv]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -513,7 +513,7 @@ def test_malformed_csv(text, complaint, tmp_path):
 
 
 def test_a_huge_index_takes_no_memory(tmp_path):
-    """Vectors of that length would take 16 GB: a child that has less trains and predicts all the same."""
+    """Vectors of that length would take 16 GB: a child with less memory still trains and predicts."""
     (tmp_path / "data").write_text("1 2147483647:1\n-1 1:1\n")
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2); "
@@ -630,7 +630,7 @@ WRITTEN = {"csv": write_csv, "npz": WRITERS["data.npz"], "npy": write_npy, "parq
 
 
 def read_or_refused(path, format):
-    """Nothing, if the file gives finite-sized rows, or a ``ValueError`` that names it, in bounded memory."""
+    """The file gives finite-sized rows or a ``ValueError`` that names it, in bounded memory."""
     tracemalloc.start()
     try:
         table = read_table(path, format, Request(n_features=3))

@@ -1,4 +1,4 @@
-"""A user's own g: gradients from automatic differentiation, domains, budgets, and the result as SciPy has it."""
+"""A user's own g: gradients from automatic differentiation, domains, budgets, and the result as SciPy's type."""
 
 import time
 
@@ -62,7 +62,7 @@ def test_the_gradient_may_come_from_automatic_differentiation():
 
 
 class Foreign:
-    """An array of another library: all that is asked of it is to become NumPy's."""
+    """An array of another library: it must only convert to NumPy's."""
 
     def __init__(self, array):
         self.array = array
@@ -95,7 +95,7 @@ def test_integers_are_exact():
 
 
 def test_a_start_outside_of_the_domain_is_refused_with_the_way_out():
-    """log a_i of every i: only the inside of the simplex has a value."""
+    """log a_i of every i: finite only in the interior of the simplex."""
     barrier = Concave(lambda a: np.log(a).sum(), lambda a: 1 / a, 30)
     with np.errstate(divide="ignore"), pytest.raises(ValueError, match=r"pass start=, a point inside"):
         maximize(barrier)
@@ -105,7 +105,7 @@ def test_a_start_outside_of_the_domain_is_refused_with_the_way_out():
 
 @pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2", "fcfw", "block"])
 def test_trial_points_at_the_edge_of_the_domain_may_give_anything(solver):
-    """A matrix that is singular up to rounding inverts to noise, which says nothing of g."""
+    """The inverse of a matrix that is singular up to rounding is noise, which says nothing about g."""
     Z = np.random.default_rng(3).normal(size=(40, 3))
 
     def moments(a):

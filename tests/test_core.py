@@ -1,4 +1,4 @@
-"""The compiled core as a process lives with it: SIMD levels, threads, forks, interrupts."""
+"""The compiled core inside a process: SIMD levels, threads, forks, interrupts."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""The registry against the paper and the data, and ``load`` on files that are right, damaged or hostile."""
+"""The registry against the paper and the data, and ``load`` on files that are valid, damaged or malicious."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ with_data = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", autouse=True)
 def shared_cache(tmp_path_factory):
-    """A cache directory of this file's own, so that no archive is unpacked twice."""
+    """A cache directory for this file, so that no archive is unpacked twice."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SWAPSVM_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -76,20 +76,20 @@ def shared_cache(tmp_path_factory):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache directory of the test's own."""
+    """A cache directory for one test."""
     monkeypatch.setenv("SWAPSVM_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, cache):
-    """A folder of data files of the test's own."""
+    """A folder of data files for one test."""
     monkeypatch.setenv("SWAPSVM_DATA", str(tmp_path))
     return tmp_path
 
 
 def file_of(text: bytes, name="tiny", **changes) -> DataFile:
-    """The registry's knowledge about a text."""
+    """The registry entry of a text."""
     fields = {"bytes": len(text), "text": f"sha256:{hashlib.sha256(text).hexdigest()}"} | changes
     return DataFile(name, **fields)
 

@@ -1,4 +1,4 @@
-"""What is said of badly scaled columns and of gamma, and on which data nothing is said."""
+"""Warnings about badly scaled columns and gamma, and data without warnings."""
 
 import warnings
 
@@ -54,7 +54,7 @@ def test_raw_measurements(load, columns):
 
 
 def test_it_matters_for_the_accuracy():
-    """An alarm is true if scaling helps, on rows that were held out."""
+    """A warning is correct if scaling helps on held-out rows."""
     for load in (load_wine, load_breast_cancer):
         X, X_test, y, y_test = train_test_split(*load(return_X_y=True), random_state=0)
         with pytest.warns(ScalingWarning):
@@ -155,7 +155,7 @@ def test_a_gamma_that_makes_a_constant():
     with pytest.warns(ScalingWarning, match="gamma=1e-09 is so small"):
         model = SVC(gamma=1e-9).fit(MOONS, SIDES)
     assert np.ptp(model.decision_function(MOONS)) < 0.01
-    # the same kernel with a C that makes up for it is a linear one, and separates
+    # with a C that compensates for it the kernel acts as a linear one, and separates
     with pytest.warns(ConvergenceWarning, match="precision"):  # which rounding of kernel values close to 1 hides
         model = SVC(gamma=1e-9, C=1e10).fit(MOONS, SIDES)
     assert model.score(MOONS, SIDES) > 0.8
@@ -164,7 +164,7 @@ def test_a_gamma_that_makes_a_constant():
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("exponent", range(-12, 13))
 def test_gammas_that_are_bad_and_gammas_that_are_not(kernel, exponent):
-    """The identity is told by the exact matrix; a gamma within a factor 100 of the usual one is never blamed."""
+    """The exact matrix shows the identity; a gamma within a factor 100 of the usual one never causes a warning."""
     gamma = 10.0**exponent
     matrix = {"rbf": rbf_kernel, "laplacian": laplacian_kernel}[kernel](MOONS, gamma=gamma)
     sums = matrix.sum(axis=1) - 1
@@ -181,7 +181,7 @@ def test_gammas_that_are_bad_and_gammas_that_are_not(kernel, exponent):
 
 @pytest.mark.parametrize("load", [load_digits, load_iris, lambda **_: make_moons(400, noise=0.2, random_state=0)])
 def test_an_alarm_of_a_large_gamma_is_true(load):
-    """The accuracy on other rows is then hardly better than that of a guess."""
+    """The accuracy on other rows is then hardly better than guessing."""
     X, X_test, y, y_test = train_test_split(*load(return_X_y=True), random_state=0)
     guess = np.bincount(y_test).max() / len(y_test)
     alarms = 0
@@ -231,7 +231,7 @@ def test_once_for_a_search():
 def test_once_for_each_fit_of_a_grid():
     with pytest.warns(ScalingWarning) as caught:
         GridSearchCV(SVC(), {"C": [1, 10]}, cv=2).fit(WINE, CULTIVARS)
-    assert len(caught) == 5  # as ConvergenceWarning: the fits do not know of each other
+    assert len(caught) == 5  # like ConvergenceWarning: the fits are independent
 
 
 def test_it_costs_little():

@@ -1,4 +1,4 @@
-"""The direct step: against an exact QP, in exact arithmetic, and on problems that swaps take minutes for."""
+"""The direct step: against an exact QP, in exact arithmetic, and on problems that take minutes with swaps."""
 
 from fractions import Fraction
 
@@ -12,8 +12,8 @@ from qpsolvers import solve_qp
 from swapsvm import SVC, SVDD, SVR, ConvergenceWarning, Gram, OneClassSVM
 from swapsvm.kernels import Linear, Rbf
 from swapsvm.problems import L2SVC, L2SVR, Quadratic
-from swapsvm.problems.program import Program
-from swapsvm.solve import Run
+from swapsvm.problems.quadratic import Program
+from swapsvm.run import Run
 from swapsvm.solvers import make_solver
 from swapsvm.solvers.direct import LARGEST, direct_step, solve_directly
 from swapsvm.state import open_state

@@ -1,4 +1,4 @@
-"""What the pages say is so: their Python runs, the API pages cover the public modules, and types are shipped."""
+"""The pages are correct: their Python runs, the API pages cover the public modules, and types are shipped."""
 
 import doctest
 import importlib
@@ -22,14 +22,14 @@ MODULES = [m.name for m in pkgutil.walk_packages(swapsvm.__path__, "swapsvm.") i
 
 
 def blocks_of(page):
-    """The Python blocks, each behind as many empty lines as stand above it, so that errors name the page's line."""
+    """The Python blocks, each padded with empty lines, so that errors show the line of the page."""
     text = page.read_text("utf-8")
     return ["\n" * text.count("\n", 0, found.start(1)) + found[1] for found in BLOCK.finditer(text)]
 
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    """Data sets are on this machine or missing, and their first rows do for a page."""
+    """Use only local data sets, and only their first rows."""
 
     def missing(file):
         raise DatasetError(f"{file.name} is not here")
@@ -69,13 +69,13 @@ def test_examples_in_docstrings_are_right(module):
 def test_every_public_module_has_an_api_page():
     shown = set(re.findall(r"automodule:: (\S+)", "".join(p.read_text() for p in (ROOT / "docs" / "api").glob("*.md"))))
     public = {name for name in ["swapsvm", *MODULES] if hasattr(importlib.import_module(name), "__all__")}
-    assert public - {"swapsvm.estimators"} <= shown  # whose one class is in swapsvm
+    assert public - {"swapsvm.estimators"} <= shown  # these are public in swapsvm
 
 
 def test_the_api_index_lists_every_public_name():
     index = (ROOT / "docs" / "api" / "index.md").read_text()
     rows = dict(re.findall(r"^\| \[(swapsvm[\w.]*)\]\(\w+\.md\) \| (.*) \|$", index, re.MULTILINE))
-    assert len(rows) == len(list((ROOT / "docs" / "api").glob("*.md"))) - 1  # a row for each page but the index
+    assert len(rows) == len(list((ROOT / "docs" / "api").glob("*.md"))) - 1  # a row for each page except the index
     for module, row in rows.items():
         names = set(getattr(importlib.import_module(module), "__all__", [])) - {"__version__"}
         assert names <= set(re.findall(r"`(\w+)`", row)), module

@@ -1,4 +1,4 @@
-"""Text stays text in every rendering, drawings do not collide, files are whole."""
+"""Text stays text in every rendering, drawings do not collide, files are complete."""
 
 import csv
 import io
@@ -17,8 +17,7 @@ from swapsvm.study.document import (
     TableBlock,
 )
 from swapsvm.study.html import inline_svg, to_html
-from swapsvm.study.markdown import to_markdown
-from swapsvm.study.report_files import to_csv, write
+from swapsvm.study.report_files import to_csv, to_markdown, write
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=y> & \"q\" 'p' | a"
 SVG = """<?xml version="1.0"?>

@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine that stalls, cuts off, lies or behaves."""
+"""Downloads from a local server that stalls, disconnects, sends wrong data or works."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Server(ThreadingHTTPServer):
         self.release = threading.Event()
 
     def handle_error(self, request, client_address):
-        """A client that hangs up is part of the test."""
+        """A client that disconnects is part of the test."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -48,7 +48,7 @@ def test_rows_are_merged_as_a_dictionary_would(seed, rows, columns, sparse, sing
         patch.setattr(duplicates, "FEWEST_ROWS", 0)
         patch.setattr(duplicates, "pays", lambda *_: True)
         patch.setattr(duplicates, "PIECE", 7)
-        if collide:  # all rows of a hash that are not equal to the first of them stay what they are
+        if collide:  # rows with the hash of another row but different values are not merged
             patch.setattr(duplicates, "row_hashes", lambda X, keys, rows: row_hashes(X, keys, rows) & np.uint64(1))
         merged = merged_weights(sp.csr_array(dense) if sparse else dense, keys, weights)
     if not collide:

@@ -1,4 +1,4 @@
-"""SVC inside of scikit-learn's own tools."""
+"""SVC inside scikit-learn's own tools."""
 
 import numpy as np
 import pytest

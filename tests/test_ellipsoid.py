@@ -1,4 +1,4 @@
-"""The least ellipsoid: closed forms, an interior point method as the judge, affine maps, and points it refuses."""
+"""The minimum volume ellipsoid: closed forms, an interior point method, affine maps, and refused points."""
 
 import time
 from dataclasses import FrozenInstanceError
@@ -36,7 +36,7 @@ def distances(found, X):
 
 
 def assert_holds(found, X):
-    """What every result promises of itself."""
+    """The promises of every result."""
     d = len(found.center)
     assert distances(found, X).max() == pytest.approx(1.0, abs=1e-9)
     assert distances(found, X).max() <= 1.0
@@ -161,7 +161,7 @@ def test_badly_scaled_columns_cost_none_either(scales):
 @pytest.mark.parametrize("thickness", [1e-3, 1e-5, 1e-7])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_flat_points_are_held_and_the_bounds_are_honest(thickness):
-    """What rounding of the matrix costs is in the gap: the least volume is known from the points before turning."""
+    """The gap includes the rounding of the matrix: the least volume is known from the points before rotation."""
     X = random_rows(100, 3)
     turn = np.linalg.qr(random_rows(3, 3, 5))[0]
     least = min_enclosing_ellipsoid(X, tol=1e-9).volume * thickness

@@ -1,4 +1,4 @@
-"""The examples run as they stand, quickly, and draw something."""
+"""The examples run unchanged, quickly, and draw a figure."""
 
 import runpy
 import time
@@ -19,7 +19,7 @@ SECONDS = 5.0  # of CPU time, for each
 @pytest.fixture
 def shown(monkeypatch):
     """The figures that were open when the script showed them."""
-    pyplot.close("all")  # what other tests of this process left open
+    pyplot.close("all")  # figures that other tests left open
     figures = []
     monkeypatch.setattr(pyplot, "show", lambda: figures.extend(map(pyplot.figure, pyplot.get_fignums())))
     yield figures
@@ -28,7 +28,7 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def offline(monkeypatch):
-    """A data set is on this machine, or it is missing."""
+    """Use only local data sets."""
 
     def missing(file):
         raise DatasetError(f"{file.name} is not here")
@@ -48,4 +48,4 @@ def test_runs_and_draws(path, shown, offline, capsys):
     assert len(shown) == 1
     for axes in shown[0].axes:
         assert axes.has_data()
-    shown[0].canvas.draw()  # what cannot be drawn fails here, not in show
+    shown[0].canvas.draw()  # drawing errors occur here, not in show

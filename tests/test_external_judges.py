@@ -1,4 +1,4 @@
-"""SVC against others: LIBLINEAR, whose L2-loss dual is the same problem, and an exact quadratic program."""
+"""SVC against LIBLINEAR, whose L2-loss dual is the same problem, and an exact quadratic program."""
 
 from itertools import combinations, product
 
@@ -15,7 +15,7 @@ from swapsvm.solvers import SOLVERS
 from . import reference
 from .cases import overlapping_rows, random_rows
 
-ROWS = SMALL * 5 // 8  # of each class: too many for a fit to be polished, so that each solver is judged by itself
+ROWS = SMALL * 5 // 8  # of each class: too many for the direct step, so that the solver itself is judged
 KERNELS = {"rbf": {"gamma": 0.2}, "poly": {"gamma": 0.2, "coef0": 1.0, "degree": 4}}
 UNEVEN = {("cvm", "linear"), ("cvm", "poly")}  # cvm needs a constant diagonal
 solvers = pytest.mark.parametrize("solver", SOLVERS)

@@ -1,4 +1,4 @@
-"""Drawings say what they show: axes with names, a legend with the methods that ran, cut runs hollow."""
+"""Figures are labelled: names of axes, a legend of the methods that ran, hollow marks for cut runs."""
 
 import xml.etree.ElementTree as ElementTree
 

@@ -1,4 +1,4 @@
-"""The native format: what comes back, and what is refused."""
+"""The native format: what is restored, and what is refused."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def split(content):
 
 
 def sealed(header, arrays, version=MODEL.version):
-    """A file with these contents and a checksum that is right."""
+    """A file with this content and a correct checksum."""
     text = json.dumps(header).encode() if isinstance(header, dict) else header
     length = PREFIX.size + len(text) + len(arrays) + CHECKSUM
     content = PREFIX.pack(MODEL.magic, version, length, len(text)) + text + arrays
@@ -209,7 +209,7 @@ def sealed(header, arrays, version=MODEL.version):
 
 
 def refusal(content, path):
-    """The message with which a file of this content is refused."""
+    """The error message of a file with this content."""
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: ") as caught:
         load(path)

@@ -1,4 +1,4 @@
-"""Memory follows the bytes of a file: by no more than 64 times, and by the stated limits for what is compressed."""
+"""Memory is proportional to the bytes of a file: at most 64 times, and within the stated limits if compressed."""
 
 import bz2
 import gzip
@@ -28,8 +28,8 @@ from swapsvm.kernels import Rbf, resolve_gamma
 from .footprint import MEGABYTE, peak_of
 
 FACTOR = 64  # bytes of memory for each byte of a file
-BESIDE = 32 * MEGABYTE  # that every reader may take
-SIZE = 1_000_000  # bytes of a file, so that its factor counts
+BESIDE = 32 * MEGABYTE  # allowed for every reader
+SIZE = 1_000_000  # bytes of a file, large enough for its factor to matter
 
 
 def read_or_refused(call):
@@ -206,7 +206,7 @@ def test_text_that_compresses_well_is_read(ending, stream):
 
 
 def test_an_archive_that_lies_about_its_compressed_size(tmp_path):
-    """Beyond the limit of deflate, in a zip that says that the member is as long as it would have to be."""
+    """Beyond the limit of deflate, in a zip that declares the corresponding length."""
     path, content = tmp_path / "X.npz", io.BytesIO()
     np.save(content, np.zeros((2 * 10**7, 1)))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
@@ -249,7 +249,7 @@ def test_contents_out_of_proportion_are_refused(tmp_path):
     pyarrow.parquet.write_table(table, path, data_page_size=2**26, **options)
 
     def read():
-        with pytest.raises(ValueError, match="bytes of contents, which is too many for a file of its size"):
+        with pytest.raises(ValueError, match="bytes of content, which is too many for a file of its size"):
             read_table(path)
 
     assert peak_of(read) < BESIDE
@@ -262,7 +262,7 @@ def test_text_among_the_features_is_refused_before_it_is_read(tmp_path):
     pyarrow.parquet.write_table(table, path, store_schema=False)
 
     def read():
-        with pytest.raises(ValueError, match="column 'a' is of type string, not of numbers"):
+        with pytest.raises(ValueError, match="column 'a' has type string, which is not a number"):
             read_table(path)
 
     assert peak_of(read) < BESIDE

@@ -31,7 +31,7 @@ def exact_ball(X):
 
 
 def check_ball(X, ball, tol=1e-6):
-    """All that a ball claims, from the points alone."""
+    """All claims of a ball, checked from the points alone."""
     distances = np.linalg.norm(np.asarray(X, np.float64) - ball.center, axis=1)
     assert distances.max() <= ball.radius
     assert ball.radius == ball.upper_bound and ball.lower_bound <= ball.upper_bound
@@ -40,7 +40,7 @@ def check_ball(X, ball, tol=1e-6):
 
 
 def check_bounds(found, Z):
-    """The bounds hold for the least norm in the hull of Z, which the exact program has to a gap of 1e-9 |z|^2."""
+    """The bounds hold for the least norm in the hull of Z, which the exact program finds to a gap of 1e-9 |z|^2."""
     exact = np.linalg.norm(exact_weights(Z @ Z.T) @ Z)
     assert found.lower_bound <= exact + 1e-12
     assert exact**2 <= found.upper_bound**2 + 1e-9 * np.abs(Z @ Z.T).max()

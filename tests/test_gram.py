@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from swapsvm import _core
-from swapsvm.gram import Gram, automatic_cache_bytes
+from swapsvm.gram import Gram, as_rows, automatic_cache_bytes
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
 from swapsvm.problems import L2SVC, Quadratic
 from swapsvm.solvers import make_solver
@@ -76,7 +76,7 @@ def test_the_budget_holds_and_results_do_not_depend_on_it(X):
 
 
 def test_eviction_gives_a_second_chance(X):
-    """Three lines fit. Line 0 is referenced again, so line 1 goes first."""
+    """Three lines fit. Line 0 is referenced again, so line 1 is evicted first."""
     gram = Gram(Linear(), X, cache_size=3.5 * (M * 8 + 130) / 2**20)
     state = KernelState(Quadratic(gram))
     state.set_weights([0], [1.0])
@@ -195,3 +195,28 @@ def test_memory_is_given_back(X):
     del gram, state
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_are_multiplied_with_vectors_of_other_data(dtype, sparse, exact):
+    rng = np.random.default_rng(0)
+    rows, vectors, coef = rng.standard_normal((300, 5)), rng.standard_normal((70, 5)), rng.standard_normal(70)
+    stored = [sp.csr_matrix(part, dtype=dtype) if sparse else part.astype(dtype) for part in (rows, vectors)]
+    found = Gram(Rbf(0.3), stored[0]).core.product(as_rows(stored[1]), coef, exact)
+    squares = ((rows[:, None] - vectors[None]) ** 2).sum(-1)
+    np.testing.assert_allclose(found, np.exp(-0.3 * squares) @ coef, atol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+def test_vectors_of_other_data_must_fit():
+    gram, coef = Gram(Rbf(0.3), np.ones((4, 3))), np.ones(2)
+    for vectors, complaint in (
+        (np.ones((2, 3), np.float32), "floating-point type"),
+        (np.ones((2, 4)), "numbers of features"),
+        (np.ones((3, 3)), "one coefficient per row"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            gram.core.product(as_rows(vectors), coef, True)
+    with pytest.raises(ValueError, match="kernel of features"):
+        Gram(Precomputed(), np.eye(4)).core.product(as_rows(np.ones((2, 3))), coef, True)

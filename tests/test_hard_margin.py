@@ -1,4 +1,4 @@
-"""C = inf: the hard margin, beside a quadratic program and the geometry of the same points; or the proof of none."""
+"""C = inf: the hard margin, compared with a quadratic program and geometry, or the proof that there is none."""
 
 import pickle
 import warnings

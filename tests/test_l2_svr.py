@@ -1,4 +1,4 @@
-"""Regression on the simplex, held against a quadratic program; the slack vertex, the radius, pairs that share rows."""
+"""Regression on the simplex against a quadratic program; the slack vertex, the radius, pairs that share rows."""
 
 from dataclasses import replace
 

@@ -38,7 +38,7 @@ DATA = {"iris": lambda: (X, y), "digits": digits, "sparse binary": sparse_binary
 
 
 def judged(model, rows):
-    """Labels and decision values that LIBSVM gives."""
+    """Labels and decision values of LIBSVM."""
     rows = sp.csr_matrix(rows)
     labels, _, values = svmutil.svm_predict(np.zeros(rows.shape[0]), rows, model, "-q")
     return np.array(labels), np.array(values)
@@ -157,7 +157,7 @@ def replaced(pattern, new):
         (lambda text: b"", "ends before the line SV"),
         (lambda text: text[:50], "ends before the line SV"),
         (lambda text: b"\x89PNG\r\n", "line 1: .*is not an entry of a LIBSVM model"),
-        (replaced(rb"^svm_type c_svc", b"svm_type one_class"), "svm_type 'one_class' is no classifier"),
+        (replaced(rb"^svm_type c_svc", b"svm_type one_class"), "svm_type 'one_class' is not a classifier"),
         (replaced(rb"^kernel_type rbf", b"kernel_type precomputed"), "kernel_type 'precomputed'"),
         (replaced(rb"^gamma .*", b"gamma -1"), "gamma=-1.0 must be a positive"),
         (replaced(rb"^gamma .*", b"gamma nan"), "gamma 'nan' is not a finite number"),
@@ -194,7 +194,7 @@ def test_malformed_text_is_refused_with_its_line(change, complaint, text, tmp_pa
 
 
 def test_memory_follows_from_the_file(tmp_path):
-    """A line of header says a thousand million, the file has a hundred bytes."""
+    """The header declares a thousand million, the file has a hundred bytes."""
     path = tmp_path / "model"
     path.write_bytes(
         b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2000000000\nrho 0\nlabel 0 1\n"
@@ -211,7 +211,7 @@ TOKENS = st.sampled_from(
 
 
 def read_or_refused(content, path):
-    """Nothing, if the content is read as a model that predicts, or refused, in memory that its size justifies."""
+    """The content is read as a model that predicts, or refused, in memory proportional to its size."""
     path.write_bytes(content)
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Limits and interrupts inside of long computations: what was stopped is as it was, and what is claimed is proven."""
+"""Limits and interrupts inside long computations: a stopped step has no effect, and claims are proven."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from swapsvm.fitting.workers import side_by_side
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, L2SVR, OneClass
-from swapsvm.solve import Run
+from swapsvm.run import Run
 from swapsvm.solvers import make_solver
 from swapsvm.state import KernelState, Sampling
 from swapsvm.stopping import make_stop
@@ -147,7 +147,7 @@ def test_a_limit_is_kept_by_a_problem_far_too_large_for_it():
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = SVC(max_time=2.0, n_jobs=1).fit(X, y)
-    assert time.perf_counter() - began < 4  # on a quiet machine 2.5
+    assert time.perf_counter() - began < 4  # 2.5 on an idle machine
     assert np.isfinite(model.relative_gap_) and model.score(X[:500], y[:500]) > 0.6
 
 

@@ -34,7 +34,7 @@ def interior(size, seed=1):
 
 
 def general(rows):
-    """The same function as a user would write it."""
+    """The same function, written as by a user."""
     return Concave(lambda a: log_det(rows, a), lambda a: leverages(rows, a), len(rows))
 
 

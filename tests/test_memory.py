@@ -1,4 +1,4 @@
-"""Fits that go on: exactly, from another problem's solution, after a kill; and checkpoints that are refused."""
+"""Continued fits: exactly, from the solution of another problem, after a kill; and refused checkpoints."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from swapsvm.container import opened
 from swapsvm.fitting.checkpoint import CHECKPOINT
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, Concave
-from swapsvm.solve import Run
+from swapsvm.run import Run
 from swapsvm.solvers import SOLVERS, make_solver
 from swapsvm.state import KernelState, open_state
 from swapsvm.stopping import make_stop
@@ -239,11 +239,11 @@ def test_a_killed_process_is_gone_on_from(solver, storage, tmp_path):
     model = SVC(**SLOW, solver=solver, checkpoint=path, callbacks=seen.append).fit(*data)
     whole = SVC(**SLOW, solver=solver).fit(*data)
     assert seen[0].iteration > 1 and model.stop_reason_ == "gap"
-    assert os.listdir(tmp_path) == [path.name]  # what the killed process had begun to write is gone
+    assert os.listdir(tmp_path) == [path.name]  # the draft of the killed process has been removed
     if storage == "dense":
         np.testing.assert_array_equal(model.dual_coef_, whole.dual_coef_)
         assert model.n_iter_[0] == whole.n_iter_[0]
-    else:  # kernel values of sparse rows are rounded by who comes first
+    else:  # the rounding of sparse kernel values depends on which row is scattered
         assert model.results_[0].value == pytest.approx(whole.results_[0].value, rel=2e-4)
 
 
@@ -296,7 +296,7 @@ def test_a_damaged_checkpoint_is_refused(written, tmp_path, data):
 
 
 def resealed(path, change):
-    """A checkpoint with other arrays or numbers and the checksum that goes with them."""
+    """A checkpoint with other arrays or numbers and a matching checksum."""
     with opened(path) as file:
         header, arrays = CHECKPOINT.read(file)
     header.pop("arrays")
@@ -316,12 +316,19 @@ def resealed(path, change):
         lambda run, arrays: arrays.update({"0/h": arrays["0/h"] * np.nan}),
         lambda run, arrays: arrays.update({"0/slots": np.zeros(9, np.int32)}),
         lambda run, arrays: arrays.update({"0/slots": np.arange(100_000, dtype=np.int32)}),
-        lambda run, arrays: arrays.update({"0/counts": arrays["0/counts"] * 0 - 5}),
-        lambda run, arrays: arrays.update({"0/counts": arrays["0/counts"] + 2**40}),
-        lambda run, arrays: arrays.update({"0/counts": arrays["0/counts"][:2]}),
-        lambda run, arrays: arrays.update({"0/numbers": np.empty(0)}),
-        lambda run, arrays: arrays.update({"0/looks": np.empty(0)}),
-        lambda run, arrays: arrays.update({"0/looks": np.array(["a", "b"])}),
+        lambda run, arrays: arrays.update({"0/toward": arrays["0/toward"] * 0 - 5}),
+        lambda run, arrays: arrays.update({"0/away": arrays["0/away"] + 2**40}),
+        lambda run, arrays: arrays.update({"0/capacity": arrays["0/capacity"] * 0 - 5}),
+        lambda run, arrays: arrays.update({"0/capacity": arrays["0/capacity"] + 2**40}),
+        lambda run, arrays: arrays.update({"0/toward": arrays["0/toward"][:0]}),
+        lambda run, arrays: arrays.update({"0/quadratic": np.empty(0)}),
+        lambda run, arrays: arrays.update({"0/quadratic": np.zeros(1, np.int64)}),
+        lambda run, arrays: arrays.update({"0/radius": np.zeros(1)}),
+        lambda run, arrays: arrays.update({"0/live": arrays["0/live"] * 0}),
+        lambda run, arrays: arrays.update({"0/live": arrays["0/live"] * 2}),
+        lambda run, arrays: arrays.update({"0/fresh": np.full(1, 7, np.uint8)}),
+        lambda run, arrays: arrays.update({"0/patience": np.empty(0)}),
+        lambda run, arrays: arrays.update({"0/empty_samples": np.array(["a"])}),
         lambda run, arrays: arrays.update({"0/trace": np.ones(5)}),
         lambda run, arrays: arrays.update({"0/trace": np.full(7, 1e300)}),
         lambda run, arrays: arrays.pop("0/h"),
@@ -340,8 +347,17 @@ def test_a_checkpoint_that_lies_is_refused(written, tmp_path, change):
         SVC(solver="fcfw", **SETTINGS, checkpoint=path).fit(X, Y)
 
 
+def test_a_checkpoint_of_the_first_format_is_refused(written, tmp_path):
+    path = tmp_path / "older.ckpt"
+    content = bytearray(written.read_bytes())
+    content[12:16] = (1).to_bytes(4, "little")  # the version comes after the magic number
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"older\.ckpt: was written by an older swapsvm"):
+        SVC(solver="fcfw", **SETTINGS, checkpoint=path).fit(X, Y)
+
+
 def test_no_certificate_is_believed(written, tmp_path):
-    """With a gradient from nowhere the run goes astray, but what it reports is true."""
+    """With a wrong gradient the run takes bad steps, but its report is true."""
     path = tmp_path / "astray.ckpt"
     CHECKPOINT.write(path, *resealed(written, lambda run, arrays: arrays.update({"0/h": arrays["0/h"] * 0 + 0.01})))
     model = SVC(solver="fcfw", **{**SETTINGS, "tol": 1e-2}, checkpoint=path).fit(X, Y)
@@ -371,7 +387,7 @@ def test_seconds_are_a_number(seconds):
     ],
 )
 def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch, place, error, match):
-    if error is PermissionError:  # a superuser may write anywhere
+    if error is PermissionError:  # a superuser can write anywhere
         monkeypatch.setattr(os, "access", lambda *_, **__: False)
     seen = []
     with pytest.raises(error, match=match):
@@ -397,7 +413,7 @@ def test_a_write_that_fails_does_not_end_the_fit(tmp_path):
     folder.mkdir()
     checkpoint = Checkpoint(folder / "a", seconds=0)
     model = SVC(solver="swap2", **SETTINGS, checkpoint=checkpoint, callbacks=lambda _: shutil.rmtree(folder, True))
-    with pytest.warns(RuntimeWarning, match="could not be written, and the fit goes on"):
+    with pytest.warns(RuntimeWarning, match="could not be written; the fit continues"):
         model.fit(X, Y)
     assert model.stop_reason_ == "gap"
 

@@ -1,4 +1,4 @@
-"""OneClassSVM and SVDD: what their parameters and attributes mean, held against quadratic programs and LIBSVM."""
+"""OneClassSVM and SVDD: their parameters and attributes, compared with quadratic programs and LIBSVM."""
 
 import time
 import warnings
@@ -284,7 +284,7 @@ def test_rows_of_zeros_and_a_linear_kernel(Detector):
 @both
 @pytest.mark.parametrize("slack", [0, 1e-320, 1e-12, 1e12])
 def test_extreme_slack_ends(Detector, slack):
-    X = random_rows(150, 2)  # the origin is in their midst: without slack there is no plane between
+    X = random_rows(150, 2)  # the origin is among them: without slack no plane separates
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

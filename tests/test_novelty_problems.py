@@ -47,7 +47,7 @@ def test_the_ball_of_a_regular_simplex_has_its_circumradius(solver, C):
 def test_the_ball_of_points_on_a_sphere_is_that_sphere(solver):
     X = random_rows(60, 3)
     X /= np.linalg.norm(X, axis=1)[:, None]
-    X[30:] = -X[:30]  # the centre is inside of their hull
+    X[30:] = -X[:30]  # the centre is inside their hull
     result, sphere = enclosing(X, solver, tol=1e-9)
     assert result.converged
     assert result.value <= 1.0 + 1e-12

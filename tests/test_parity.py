@@ -1,4 +1,4 @@
-"""Python ``choose``, the compiled steps and the general state make the same moves; golden traces keep them so."""
+"""Python ``choose``, the compiled steps and the general state make the same moves, recorded in golden traces."""
 
 import json
 
@@ -110,7 +110,7 @@ def test_blocks_of_moves_are_the_same_moves(solver):
 
 @pytest.fixture(params=_core.simd_levels())
 def simd_level(request):
-    """Every instruction set that this processor has, one at a time."""
+    """Every instruction set of this processor, one at a time."""
     before = _core.simd_level()
     _core.select_simd(request.param)
     yield request.param

@@ -305,7 +305,7 @@ def test_accuracy_is_within_the_loss_and_less_would_not_do(digits, loss):
 
 def test_an_accuracy_that_needs_all_vectors_gives_the_model():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 30)), np.arange(40) % 2  # noise: each row is its own argument
+    X, y = rng.normal(size=(40, 30)), np.arange(40) % 2  # noise: each row is independent
     model = SVC(C=1e4, gamma=5.0).fit(X, y)
     small = reduce_support(model, X, y, max_accuracy_loss=0.0, validation=(X, y))
     assert small.score(X, y) == model.score(X, y) == 1.0 and len(small.support_) > 25

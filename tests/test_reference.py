@@ -1,4 +1,4 @@
-"""The reference itself, where the answer is known by hand."""
+"""The reference itself, on problems with known answers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The benchmark of regression: what it measures, and the committed report."""
+"""The benchmark of regression: its measurements, and the committed report."""
 
 from pathlib import Path
 

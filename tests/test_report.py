@@ -1,4 +1,4 @@
-"""The report says what the raw lines say, and nothing else."""
+"""The report follows from the raw lines alone."""
 
 import csv
 import json
@@ -11,11 +11,10 @@ import pytest
 from swapsvm.datasets.registry import registry
 from swapsvm.study import records
 from swapsvm.study.document import FigureBlock, TableBlock
-from swapsvm.study.markdown import to_markdown
 from swapsvm.study.paper import published_accuracies
 from swapsvm.study.protocol import EXPERIMENTS, GROUPS, METHODS
 from swapsvm.study.report import make_report
-from swapsvm.study.report_files import to_csv
+from swapsvm.study.report_files import to_csv, to_markdown
 from swapsvm.study.summary import Results
 from swapsvm.study.tuning import stored_parameters
 
@@ -24,7 +23,7 @@ COMPLETE = Path(__file__).parent.parent / "docs" / "reproduction"
 
 @pytest.fixture(scope="module")
 def committed():
-    """The raw lines of the complete run, as plain JSON: none of the study's own code reads them here."""
+    """The raw lines of the complete run as plain JSON, read without the code of the study."""
     return [json.loads(line) for line in (COMPLETE / "runs.jsonl").read_text().splitlines()]
 
 
@@ -125,7 +124,7 @@ def test_the_report_has_all_that_the_study_is_about(report):
 
 
 def test_the_complete_run_is_complete(committed):
-    """Every set that is at hand, every method, in both protocols; small enough to keep."""
+    """Every available set, every method, in both protocols; small enough to commit."""
     for experiment in ("paper", "relative"):
         seen = {(line["data"], line["method"]) for line in committed if line["experiment"] == experiment}
         available = set(EXPERIMENTS[experiment].data) - {"protein", "kddcup99"}
@@ -141,7 +140,7 @@ def test_finished_runs_of_our_protocol_have_their_certificate(committed):
 
 @pytest.mark.parametrize("data", sorted(published_accuracies()))
 def test_accuracies_are_within_a_point_of_published_ones(committed, data):
-    """With the parameters of the source, where it prints them; the paper's width of the kernel is not tuned."""
+    """The parameters of the source, where it prints them; the paper's kernel width is not tuned."""
     known = published_accuracies()[data]
     ours = median_of(committed, "published" if known.gamma else "relative", data, "block", "accuracy")
     assert 100 * ours == pytest.approx(known.accuracy, abs=1.0)

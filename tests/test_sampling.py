@@ -1,4 +1,4 @@
-"""Sampling: the cost of an iteration does not depend on the number of rows, and the end is certified all the same."""
+"""Sampling: the cost of an iteration does not depend on the number of rows, and the result is still certified."""
 
 import time
 import warnings
@@ -91,12 +91,12 @@ def test_more_trust_takes_longer():
 
 
 def test_samples_without_violators_do_not_outlast_a_limit_of_time():
-    """A run that waits for so many empty samples in a row would never end by itself."""
+    """A run that waits for this many empty samples in a row would never end by itself."""
     X, y = make_classification(3000, 6, flip_y=0.05, weights=[0.95], random_state=0)
     sampling = Sampling(size=5, with_active=False, trusted=10**9)
     began = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate may find the gap reached by then
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate can find the gap reached by then
         model = SVC(C=10, gamma=0.2, solver="swap2", tol=0, eps=1e-3, sampling=sampling, max_time=0.3).fit(X, y)
     assert time.perf_counter() - began < 3
     assert model.stop_reason_ in ("max_time", "gap")

@@ -36,7 +36,7 @@ def few_digits(rows=400):
 
 
 def wide(rows=300):
-    """So many features that kernel values are worth keeping: folds share a Gram."""
+    """Enough features for kernel values to be worth keeping: folds share a Gram."""
     return make_classification(rows, 150, n_informative=20, n_classes=3, random_state=0)
 
 
@@ -61,7 +61,7 @@ def test_scores_are_those_of_grid_search(name):
     gammas = [0.002, 0.01] if name == "wide" else GAMMAS
     ours = SVCCV(CS, gammas, cv=3).fit(X, y)
     theirs = GridSearchCV(SVC(), {"C": CS, "gamma": gammas}, cv=3).fit(X, y)
-    one_row = 1 / (len(y) // 3)  # a gap of 1e-2 may turn a row that lies on the border
+    one_row = 1 / (len(y) // 3)  # a gap of 1e-2 can change the label of a row at the boundary
     assert np.abs(split_scores(ours) - split_scores(theirs)).max() <= 1.01 * one_row
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=max(1e-3, 1.01 / len(y)))
     assert ours.cv_results_["params"] == theirs.cv_results_["params"]
@@ -203,7 +203,7 @@ def test_one_standard_error_takes_the_smallest_C_then_the_widest_kernel():
     assert best(results, gammas) == 4
     assert one_standard_error(results, gammas) == 3  # the best is 0.9, its standard error 0.05
     results = results_of(candidates, fits_of([*scores[:4], [0.9, 0.9], scores[5]]))
-    assert one_standard_error(results, gammas) == 4  # no spread, no freedom
+    assert one_standard_error(results, gammas) == 4  # without spread only the best is allowed
 
 
 def test_the_rule_reaches_the_refitted_model():
@@ -266,7 +266,7 @@ def grams(monkeypatch):
 
 
 def computed(grams):
-    """Kernel values, but for those read from a matrix."""
+    """Kernel values, except those read from a matrix."""
     return sum(gram.evaluations for gram in grams if isinstance(gram.kernel, Rbf))
 
 
@@ -324,7 +324,7 @@ def test_a_budget_for_each_fit():
     with pytest.warns(ConvergenceWarning, match="of 12 fits did not reach the gap"):
         search.fit(X, y)
     assert "max_time" in search.cv_results_["stop_reason"]
-    assert search.best_score_ > 0.5  # feasible models all the same
+    assert search.best_score_ > 0.5  # the models are still feasible
 
 
 def test_a_fit_shares_out_its_time_by_rows():

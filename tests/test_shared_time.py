@@ -1,4 +1,4 @@
-"""A limit of seconds that pairs of classes share."""
+"""A time limit that pairs of classes share."""
 
 import pytest
 

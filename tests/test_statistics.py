@@ -1,4 +1,4 @@
-"""The statistics of the study against published worked examples, tables, brute force, and SciPy where it is right."""
+"""The statistics of the study against published worked examples, tables, brute force, and SciPy where it is correct."""
 
 from fractions import Fraction
 from itertools import product
@@ -242,7 +242,7 @@ def test_p_values_by_scipy_without_zeros_and_ties(n, alternative):
 
 
 def test_scipys_exact_p_values_are_still_unusable_with_zeros():
-    """If this fails, SciPy has learned it, and ``exact_p`` can go."""
+    """If this fails, SciPy handles the case, and ``exact_p`` can be removed."""
     sample = [0, 2, 3, 4, 6, 7, 8, 9, 11, 14, 15, 17, -18]
     judge = stats.wilcoxon(sample, zero_method="pratt", alternative="greater", method="exact").pvalue
     assert judge == pytest.approx(109 / 2**13)
@@ -437,7 +437,7 @@ def test_directions_of_the_papers_alternatives():
 
 
 def test_the_papers_times_have_p_values_of_26_data_sets():
-    """Exact p-values are few, so the printed digits tell the number of data sets and the kind of alternative."""
+    """There are few exact p-values, so the printed digits identify the number of data sets and the alternative."""
     sets = sum(entry.paper is not None for entry in registry().values())
     tails = np.cumsum(sign_patterns(range(1, sets + 1))) / 2.0**sets
     times = [test for test in published_statistics().tests if test.measure == "time"]

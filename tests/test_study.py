@@ -1,4 +1,4 @@
-"""The study: what is run, what is kept, what is claimed."""
+"""The study: runs, records and claims."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from swapsvm.cli import main
 from swapsvm.datasets import DatasetError
-from swapsvm.study import checks, rates, records
+from swapsvm.study import checks, records
 from swapsvm.study.claims import check_all
 from swapsvm.study.evidence import ALL, MOST, Status, sets_of
 from swapsvm.study.protocol import (
@@ -336,7 +336,7 @@ def test_a_cut_run_took_at_least_its_seconds():
     assert checks.always_faster(one, WEB, "swap", "mfw").status == SURE
     two = study_where({"swap": 30.0, "mfw": 30.0}, cut=("mfw", "swap"))
     assert checks.always_faster(two, WEB, "swap", "mfw").status == UNKNOWN
-    overshot = study_where({"swap": 30.0, "cvm": 34.0}, cut=("swap",))  # nothing says that swap would end before 34
+    overshot = study_where({"swap": 30.0, "cvm": 34.0}, cut=("swap",))  # it is unknown whether swap would end before 34
     assert checks.always_faster(overshot, WEB, "swap", "cvm").status == UNKNOWN
     early = study_where({"swap": 5.0, "cvm": 20.0}, cut=("swap",))  # one pair of classes ran out of its share
     assert checks.always_faster(early, WEB, "swap", "cvm").status == UNKNOWN
@@ -469,7 +469,7 @@ LINEAR = dict.fromkeys(("mfw", "swap", "swap2"), lambda k: np.exp(-k / 2000))
 
 def test_linear_rates_are_told_from_sublinear_ones():
     def verdict(*arguments, **options):
-        return rates.linear_rate(Results(rates_of(*arguments, **options))).status
+        return checks.linear_rate(Results(rates_of(*arguments, **options))).status
 
     assert verdict({"fw": lambda k: 1 / k, **LINEAR}) == SURE
     assert verdict(dict.fromkeys(FRANK_WOLFE, lambda k: 1 / k)) == REFUTED
@@ -480,10 +480,10 @@ def test_linear_rates_are_told_from_sublinear_ones():
 
 def test_more_than_one_over_eps_iterations_are_seen():
     slow = dict.fromkeys(FRANK_WOLFE, lambda k: k**-0.5)
-    assert rates.iterations_bounded(Results(rates_of(slow))).status == REFUTED
+    assert checks.iterations_bounded(Results(rates_of(slow))).status == REFUTED
     exact = dict.fromkeys(FRANK_WOLFE, lambda k: 1.0 / k)
-    assert rates.iterations_bounded(Results(rates_of(exact))).status == SURE
-    assert rates.iterations_bounded(Results(rates_of({"fw": exact["fw"]}))).status == UNKNOWN
+    assert checks.iterations_bounded(Results(rates_of(exact))).status == SURE
+    assert checks.iterations_bounded(Results(rates_of({"fw": exact["fw"]}))).status == UNKNOWN
 
 
 def test_iterations_against_rows():
@@ -491,7 +491,7 @@ def test_iterations_against_rows():
         lines = [
             record("rows", d, m, iterations=k, cut=cut(d)) for d, k in zip(WEB, steps, strict=True) for m in FRANK_WOLFE
         ]
-        return rates.rows_do_not_matter(Results(lines)).status
+        return checks.rows_do_not_matter(Results(lines)).status
 
     assert verdict([1000] * 8) == SURE
     assert verdict([1000 * 1.3**k for k in range(8)]) == REFUTED
@@ -532,7 +532,7 @@ def test_conclusions_beside_the_paper_s():
 
     assert status_of(results(swap=1.0), "time", "SWAP", "MFW") == SURE
     assert status_of(results(swap=3.0), "time", "SWAP", "MFW") == REFUTED
-    assert status_of(results(), "time", "FW", "MFW") == SURE  # the paper finds no difference, nor is there one
+    assert status_of(results(), "time", "FW", "MFW") == SURE  # the paper finds no difference, and there is none
     assert status_of(results(mfw=9.0), "time", "FW", "MFW") == REFUTED
     assert (
         status_of(results(swap2=1.0), "time", "SWAP-2o", "SWAP") == REFUTED
@@ -583,7 +583,7 @@ def test_a_killed_study_goes_on_where_it_stopped(tmp_path):
     before = raw.read_text().splitlines()
     subprocess.run(command, check=True, capture_output=True)
     after = records.read(raw)
-    assert raw.read_text().splitlines()[: len(before) - 1] == before[:-1]  # the last one may be half a line
+    assert raw.read_text().splitlines()[: len(before) - 1] == before[:-1]  # the last line can be incomplete
     keys = [(r["experiment"], r["data"], r["method"], r["seed"]) for r in after]
     assert len(keys) == len(set(keys)) == 4
 

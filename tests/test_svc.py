@@ -81,7 +81,7 @@ def test_attributes_have_the_shapes_of_scikit_learn(digits):
 
 
 def test_pairs_of_classes_are_separate_binary_problems(digits):
-    """Column k of the ovo decision function is what a fit of that pair alone gives."""
+    """Column k of the ovo decision function equals that of a fit of that pair alone."""
     X, y, X_test, _ = digits
     some = y < 4
     model = SVC(C=4, gamma=0.1, tol=1e-8, decision_function_shape="ovo").fit(X[some], y[some])
@@ -193,7 +193,7 @@ def test_warm_start_continues_with_the_same_cache(binary):
     np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=0.01)
     changed = X.copy()
     model.fit(changed, y)
-    changed[0] += 100.0  # the same object with other numbers: the old kernel values may not be used
+    changed[0] += 100.0  # the same object with other numbers: the old kernel values must not be used
     model.fit(changed, y)
     fresh = SVC(C=2, gamma=0.1, tol=1e-4).fit(changed, y)
     np.testing.assert_allclose(model.decision_function(changed), fresh.decision_function(changed), atol=0.02)
@@ -203,7 +203,7 @@ def test_warm_start_sees_that_the_rows_it_kept_have_changed(binary):
     X, y = binary
     first, same = X.copy(), X.copy()
     model = SVC(C=10, warm_start=True, gamma=0.2, tol=1e-6).fit(first, y)
-    first[:] = np.random.default_rng(0).standard_normal(X.shape)  # what the kept kernel values refer to
+    first[:] = np.random.default_rng(0).standard_normal(X.shape)  # the rows of the kept kernel values
     again = model.set_params(C=20).fit(same, y).decision_function(same)
     fresh = SVC(C=20, gamma=0.2, tol=1e-6).fit(same, y).decision_function(same)
     np.testing.assert_allclose(again, fresh, atol=1e-3)
@@ -264,7 +264,7 @@ def test_limits_stop_with_a_warning_and_a_certified_model(binary):
     assert time.perf_counter() - began < 10
     assert model.stop_reason_ == "max_time"
     assert 1e-9 < model.relative_gap_ < np.inf
-    assert np.isfinite(model.decision_function(X)).all()  # how good it is depends on the machine; that it is, does not
+    assert np.isfinite(model.decision_function(X)).all()  # its quality depends on the machine, its existence does not
 
 
 def test_absolute_and_relative_gap_are_alternatives(binary):

@@ -1,4 +1,4 @@
-"""The svmlight reader, against scikit-learn's and against input that means harm."""
+"""The svmlight reader, against scikit-learn's and on malicious input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from swapsvm.datasets.svmlight import parse
 
 PACKERS = {"plain": bytes, "bzip2": bz2.compress, "gzip": gzip.compress}
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-WRITABLE = st.floats(-1e308, 1e308)  # scikit-learn rounds the largest doubles to infinity
+WRITABLE = st.floats(-1e300, 1e300)  # scikit-learn sums them, and rounds the largest doubles to infinity
 
 
 @st.composite

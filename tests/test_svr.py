@@ -1,4 +1,4 @@
-"""SVR, held against LIBLINEAR, scikit-learn and itself."""
+"""SVR compared with LIBLINEAR, scikit-learn and itself."""
 
 import pickle
 
@@ -233,7 +233,7 @@ def test_bad_targets_and_weights_are_named(y, weights, message):
 @pytest.mark.parametrize("solver", ["block", "swap2"])
 @pytest.mark.parametrize("epsilon", [0.1, "auto"])
 def test_a_checkpoint_continues_to_the_last_bit(tmp_path, solver, epsilon):
-    """The radius of the simplex belongs to where a run stands."""
+    """The radius of the simplex is part of the standing of a run."""
     X, y = data(600)
     settings = {"C": 10.0, "epsilon": epsilon, "solver": solver, "tol": 1e-5}
     whole = SVR(**settings).fit(X, y)

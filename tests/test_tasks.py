@@ -28,7 +28,7 @@ DIGITS, LABELS = (values[:400] for values in load_digits(return_X_y=True))
 
 
 class Recorder:
-    """Keeps what the hooks of a fit are told; ends the tasks of some name."""
+    """Records the arguments of the hooks of a fit; ends tasks with a given name."""
 
     def __init__(self, ended=None):
         self.events, self.ended = [], ended
@@ -54,7 +54,7 @@ class Recorder:
 
 
 class Everywhere(Recorder):
-    """One that goes on to the estimators inside."""
+    """A callback that propagates to inner estimators."""
 
     max_propagation_depth = None
 
@@ -155,7 +155,7 @@ def test_a_precomputed_kernel():
 
 
 def test_without_rounds():
-    """A fit that starts at its solution, and one that is stopped at once, are whole trees as well."""
+    """A fit that starts at its solution, and one that is stopped at once, also give complete trees."""
     seen = Recorder()
     model = SVC(warm_start=True).fit(X, Y).set_callbacks(seen).fit(X, Y)
     assert len(seen.of("begin")) == len(seen.of("end")) and model.stop_reason_ == "gap"
@@ -261,7 +261,7 @@ def test_ctrl_c(choice):
 
 
 def test_a_slow_callback_does_not_make_moves_single():
-    """The pace of looks is that of the moves, not of what watches them."""
+    """The frequency of looks depends on the moves, not on the observers."""
     calls = []
 
     def slow(progress):

@@ -182,7 +182,7 @@ def test_a_full_toward_step_need_not_gain_enough_for_the_worst_active_vertex():
 @quickly
 @given(start=states())
 def test_the_number_of_swap_drops_is_bounded(solver, start):
-    # differs from [SWAP14]: its bound, drops <= T/2 + |I_0|/2, forgets that a swap-drop may bring in a vertex as well.
+    # differs from [SWAP14]: its bound, drops <= T/2 + |I_0|/2, forgets that a swap-drop can also add a vertex.
     # Counting the support gives: those that do, plus twice those that do not, are at most T + |I_0| - 1.
     _, state = start
     first, exchanges, drops = len(state.support), 0, 0
@@ -248,7 +248,7 @@ def test_iterations_hardly_depend_on_repeated_rows(solver):
 
 
 def face_case(m=30, active=6, seed=0):
-    """A strongly concave g whose maximum is inside of the face of the first vertices, strictly complementary."""
+    """A strongly concave g whose maximum is inside the face of the first vertices, strictly complementary."""
     rng = np.random.default_rng(seed)
     B = rng.normal(size=(m, m))
     Q = B @ B.T / m + np.eye(m)
@@ -296,7 +296,7 @@ def gilbert(Z, z):
 def mitchell_demyanov_malozemov(Z, a, i, j):
     """Weight from the active point j of largest inner product with z to the point i of the least.
 
-    After such a step both products are equal, so that either point may be the extreme one next: ties go to i and j.
+    After such a step both products are equal, so that either point can be the extreme one next: ties go to i and j.
     """
     products = Z @ (Z.T @ a)
     assert products[i] <= products.min() + 1e-12

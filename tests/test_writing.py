@@ -1,4 +1,4 @@
-"""Files are complete or absent, whatever stands at the path that is written to."""
+"""Files are complete or absent, whatever exists at the path."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ def mode_of(path):
 
 @pytest.fixture
 def humble():
-    """A folder of a user without privileges, who this process is meanwhile."""
+    """A folder of an unprivileged user, as which this process runs meanwhile."""
     folder = Path(tempfile.mkdtemp())
     if SUPERUSER:
         os.chown(folder, NOBODY, NOBODY)

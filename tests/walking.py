@@ -1,4 +1,4 @@
-"""One move at a time: what a solver did to a state, read from the weights before and after."""
+"""One move at a time: the effect of a solver on a state, from the weights before and after."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from swapsvm.state import Limits, open_state
 
 @dataclass(frozen=True)
 class Step:
-    """A move from ``before`` to ``after``, with the value and the gap that the state shows there."""
+    """A move from ``before`` to ``after``, with the value and the gap of the state there."""
 
     kind: str
     before: np.ndarray
@@ -41,7 +41,7 @@ class Step:
 
 
 def as_concave(Q, c=None):
-    """The same quadratic as a user would give his own g."""
+    """The same quadratic, given as a user's own g."""
     c = np.zeros(len(Q)) if c is None else c
     return Concave(
         value=lambda a: float(-a @ Q @ a + c @ a),

@@ -70,7 +70,7 @@ def dense_case() -> Case:
 
 
 def sparse_case() -> Case | None:
-    """w8a, if it is there."""
+    """w8a, if it is available."""
     try:
         data = load("w8a", np.float32)
     except DatasetError as error:

@@ -1,4 +1,4 @@
-"""The competitors, one short file each; a new one is a file with a subclass of ``Competitor`` and a line here."""
+"""The competitors, one short file each. To add one, write a file with a subclass of ``Competitor`` and list it here."""
 
 from ._base import Competitor
 from .intelex_svc import IntelexSVC

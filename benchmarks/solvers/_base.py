@@ -1,4 +1,4 @@
-"""What the objective asks of a competitor."""
+"""The interface of a competitor."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Competitor(ABC):
         """An unfitted estimator."""
 
     def convert(self, X: Any, y: np.ndarray) -> tuple[Any, Any]:
-        """The rows as the competitor holds them; off the clock."""
+        """Convert the rows to the competitor's format; not timed."""
         return X, y
 
     def renew(self) -> None:
-        """Forget the last fit; off the clock."""
+        """Discard the last fit; not timed."""
         self.model = self.make()
 
     def fit(self, X: Any, y: Any) -> None:
@@ -53,5 +53,5 @@ class Competitor(ABC):
         return int(np.sum(self.model.n_support_))
 
     def details(self, y: np.ndarray) -> dict[str, Any]:
-        """What only this competitor can tell."""
+        """Results that only this competitor reports."""
         return {}

@@ -1,4 +1,4 @@
-"""LIBSVM through its own Python binding; its lists of nodes are made off the clock, those of the test rows on it."""
+"""LIBSVM by its own Python binding; its node lists of training rows are built untimed, those of test rows timed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Libsvm(Competitor):
     distribution = "libsvm-official"
 
     def make(self) -> Any:
-        """Its parameters; training puts the model in their place."""
+        """Its parameters; training replaces them by the model."""
         from libsvm.svmutil import svm_parameter
 
         return svm_parameter(f"-t 2 -c {self.C!r} -g {self.gamma!r} -q")

@@ -24,7 +24,7 @@ class SwapSVC(Competitor):
         pairs = [a + b for a, b in combinations(rows.tolist(), 2)]
         return {
             "evaluations": int(model.n_evaluations_),
-            "floor": int(np.dot(support, pairs)),  # each value that the model needs, once
+            "floor": int(np.dot(support, pairs)),  # each value that the model needs, counted once
             "iterations": int(model.n_iter_.sum()),
             "relative_gap": float(model.relative_gap_),
             "stop_reason": model.stop_reason_,
@@ -39,7 +39,7 @@ class Block(SwapSVC):
 
 
 class BlockSmallCache(SwapSVC):
-    name = "block, 16 MB cache"  # what a fit takes beside its cache shows best when the cache is small
+    name = "block, 16 MB cache"  # with a small cache, the memory that a fit needs beside it is visible
 
     def make(self) -> Any:
         return super().make().set_params(solver="block", cache_size=16)

@@ -1,4 +1,5 @@
-// [SWAP14] Alg. 4, SWAP: weight goes from the worst active vertex to the best one, unless a toward step gains more.
+// [SWAP14] Alg. 4, SWAP: weight goes from the worst active vertex to the best one, unless a toward step gains more;
+// and Alg. 5, SWAP-2o: the active vertex that gives weight is the one whose swap gains most.
 #pragma once
 
 #include "../state.hpp"
@@ -15,6 +16,14 @@ struct Swap {
   template <class V>
   static Move choose(State<V>& state) {
     return better_of_swap_and_toward(state, state.toward(), state.away());
+  }
+};
+
+struct SecondOrderSwap {
+  template <class V>
+  static Move choose(State<V>& state) {
+    const int64_t i = state.toward();
+    return better_of_swap_and_toward(state, i, state.second_order_away(i));
   }
 };
 

@@ -1,4 +1,4 @@
-"""What the gallery does before each example."""
+"""The setup of each example of the gallery."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STYLE = Path(__file__).parent.parent / "gallery.mplstyle"
 
 
 def use_style(gallery_conf: dict[str, Any], name: str) -> None:
-    """Draw every example in the site's style."""
+    """Draw every example in the style of the site."""
     import matplotlib.pyplot as plt
 
     plt.style.use(STYLE)

@@ -1,4 +1,4 @@
-"""Formulas as MathML, made when the site is built: browsers draw it themselves, with no script and no fonts."""
+"""Formulas as MathML, generated when the site is built: browsers render it without scripts or fonts."""
 
 from __future__ import annotations
 

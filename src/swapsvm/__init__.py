@@ -20,8 +20,9 @@ from .fitting.separation import NotSeparableError
 from .gram import Gram
 from .plotting import plot_trace
 from .reduction import reduce_support
+from .result import Result
 from .selection import SVCCV
-from .solve import Result, maximize
+from .solve import maximize
 from .state import Sampling
 from .stopping import ConvergenceWarning
 

@@ -39,7 +39,9 @@ class Certificates:
         self.gap, self.fruitless = gap, fruitless
 
     def note(self, state: State, progress: Progress) -> None:
-        """Keep a certified point."""
+        """Keep a point if it is certified."""
+        if not state.certified:
+            return
         self._largest_value = min(self._largest_value, progress.value + progress.gap)
         self.last = Proven(state.weights, progress, state.value_rounding)
 

@@ -20,10 +20,8 @@ def is_sparse(X: object) -> TypeGuard[CsrMatrix]:
 def without_empty_columns(*matrices: SomeMatrix, beyond: int = 1) -> tuple[SomeMatrix, ...]:
     """The same matrices without the columns that are empty in all of them, if there are more columns than entries.
 
-    Matrices of at most ``beyond`` columns are returned as they are.
-
-    No kernel depends on columns that are zero everywhere, but the core expands rows: its memory grows with the number
-    of columns, which this bounds by the number of entries.
+    Matrices of at most ``beyond`` columns are returned as they are. No kernel depends on columns that are zero
+    everywhere, but the core expands rows: its memory grows with the number of columns, which this bounds.
     """
     rows = [X.tocsr() for X in matrices if is_sparse(X)]
     if len(rows) < len(matrices) or rows[0].shape[1] <= max(sum(X.nnz for X in rows), beyond):

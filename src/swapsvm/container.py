@@ -58,6 +58,13 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else _malformed(value, "text")
 
 
+def as_sizes(value: Json) -> tuple[int, ...]:
+    """The value, which must be a list of non-negative integers, as a tuple."""
+    sizes = tuple(size for size in as_list(value) if type(size) is int and size >= 0)
+    require(len(sizes) == len(as_list(value)), f"it has an impossible shape or list of sizes {value!r}")
+    return sizes
+
+
 def _malformed(value: Json, wanted: str) -> NoReturn:
     raise ValueError(f"its header is malformed: {str(value)[:40]!r} is not {wanted}")
 
@@ -72,17 +79,14 @@ class Format:
 
     def write(self, path: PathLike, header: Mapping[str, Json], arrays: Mapping[str, np.ndarray]) -> None:
         """Write a header and arrays; the file is written completely or not at all."""
-        stored = {name: _little_endian(values) for name, values in arrays.items()}
+        stored = {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
         listing = [{"name": name, "type": a.dtype.str, "shape": a.shape} for name, a in stored.items()]
         text = json.dumps({**header, "arrays": listing}, allow_nan=False).encode("ascii")
         length = PREFIX.size + len(text) + sum(array.nbytes for array in stored.values()) + CHECKSUM
         digest = hashlib.sha256()
+        prefix = PREFIX.pack(self.magic, self.version, length, len(text))
         with whole_file(path) as file:
-            for piece in (
-                PREFIX.pack(self.magic, self.version, length, len(text)),
-                text,
-                *map(_bytes, stored.values()),
-            ):
+            for piece in (prefix, text, *map(_bytes, stored.values())):
                 digest.update(piece)
                 file.write(piece)
             file.write(digest.digest())
@@ -98,8 +102,7 @@ class Format:
     def read(self, file: BinaryIO) -> tuple[dict[str, Json], dict[str, np.ndarray]]:
         """The header and the arrays."""
         header, room = self.read_header(file)
-        entries = map(as_mapping, as_list(header["arrays"]))
-        listing = [(as_text(entry["name"]), _type(entry["type"]), _shape(entry["shape"])) for entry in entries]
+        listing = [_name_type_shape(as_mapping(entry)) for entry in as_list(header["arrays"])]
         total = sum(dtype.itemsize * math.prod(shape) for _, dtype, shape in listing)
         require(total == room, f"its arrays take {total} bytes, but the file has {room}")
         return header, {name: _read_array(file, dtype, shape) for name, dtype, shape in listing}
@@ -109,11 +112,11 @@ class Format:
         require(prefix[: len(self.magic)] == self.magic, f"is not {self.name}")
         require(len(prefix) == PREFIX.size, "is truncated: it ends within its prefix")
         _, version, length, header_length = PREFIX.unpack(prefix)
-        require(
-            version <= self.version,
-            f"was written by a newer swapsvm (format {version}; this one reads up to {self.version}): upgrade swapsvm",
-        )
-        require(version == self.version, f"is damaged: format {version} does not exist")
+        newer = f"was written by a newer swapsvm (format {version}; this one reads up to {self.version})"
+        older = f"was written by an older swapsvm (format {version}; this one reads format {self.version})"
+        require(version <= self.version, f"{newer}: upgrade swapsvm")
+        require(version > 0, f"is damaged: format {version} does not exist")
+        require(version == self.version, f"{older}: remove it")
         require(size >= length, f"is truncated: it has {size} of {length} bytes")
         require(size == length, f"is damaged: it has {size} bytes instead of {length}")
         require(PREFIX.size + header_length + CHECKSUM <= size, "is damaged: its header is longer than the file")
@@ -158,15 +161,12 @@ def _check_digest(file: BinaryIO, size: int) -> None:
     require(file.read() == digest.digest(), "is damaged: its checksum does not match")
 
 
-def _type(name: Json) -> np.dtype:
-    require(isinstance(name, str) and TYPE.fullmatch(name), f"it has an array of unknown type {name!r}")
-    return np.dtype(as_text(name))
-
-
-def _shape(listed: Json) -> tuple[int, ...]:
-    sizes = tuple(size for size in as_list(listed) if type(size) is int and size >= 0)
-    require(len(sizes) == len(as_list(listed)) <= 2, f"it has an array of impossible shape {listed!r}")
-    return sizes
+def _name_type_shape(entry: dict[str, Json]) -> tuple[str, np.dtype, tuple[int, ...]]:
+    name, kind = as_text(entry["name"]), entry["type"]
+    require(isinstance(kind, str) and TYPE.fullmatch(kind), f"it has an array of unknown type {kind!r}")
+    sizes = as_sizes(entry["shape"])
+    require(len(sizes) <= 2, f"it has an array of impossible shape {sizes}")
+    return name, np.dtype(as_text(kind)), sizes
 
 
 def _read_array(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
@@ -174,10 +174,6 @@ def _read_array(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> np.n
     if dtype.kind == "U" and array.size:
         check_text(array)
     return array.astype(dtype.newbyteorder("="))  # a copy: writable, aligned, native byte order
-
-
-def _little_endian(values: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
 
 
 def _bytes(array: np.ndarray) -> memoryview | bytes:

@@ -15,8 +15,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .estimators import SVC
+from .plotting import require_extra
 from .rays import KINDS
 from .solvers import SOLVERS
 from .stopping import ConvergenceWarning
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FITS = 2  # per solver: ten digits, then the curve
-
 CURVE_TOL = 1e-6
 CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap decreases like 1/t, would need billions
 
@@ -54,7 +52,7 @@ STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "legend.frameon": False,
 }
 
-Report = Callable[[str, int], None]  # solver, number of its fits that are done
+Report = Callable[[str, int], object]  # solver, number of its fits that are done
 
 
 class Digits(NamedTuple):
@@ -66,8 +64,7 @@ class Digits(NamedTuple):
     test_labels: np.ndarray
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The results of one solver: a model of the ten digits, and the trace of its run on 0-4 versus 5-9."""
 
     solver: str
@@ -79,21 +76,8 @@ class Outcome:
 
 
 def run(output: Path) -> None:
-    """Train every solver, print the table and write the figure.
-
-    Parameters
-    ----------
-    output : Path
-        File of the figure; the extension selects the format.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib or rich are not installed.
-    ValueError
-        If no figure can be written to ``output``.
-    """
-    require_extra()
+    """Train every solver, print the table and write the figure; the extension of its file selects the format."""
+    require_extra("the demo")
     check_output(output)
     digits = load()
     with progress() as report:
@@ -106,15 +90,6 @@ def run(output: Path) -> None:
     )
 
 
-def require_extra() -> None:
-    """Raise now, not after the fits."""
-    try:
-        for package in ("matplotlib", "rich"):
-            import_module(package)
-    except ImportError as error:
-        raise ImportError(f'the demo needs {error.name}: pip install "swapsvm[demo]"') from error
-
-
 def check_output(output: Path) -> None:
     """Raise now, not after the fits."""
     from matplotlib.figure import Figure
@@ -124,9 +99,6 @@ def check_output(output: Path) -> None:
         raise ValueError(f"--output {output} must end in one of {', '.join(f'.{name}' for name in sorted(formats))}")
     if not output.absolute().parent.is_dir():
         raise ValueError(f"--output {output}: there is no folder {output.parent}")
-
-
-# ---- the runs ---------------------------------------------------------------------------------------------------
 
 
 def load() -> Digits:
@@ -146,7 +118,7 @@ def progress() -> Iterator[Report]:
 
     console = Console(stderr=True)
     if not console.is_interactive:
-        yield write_progress
+        yield lambda solver, done: sys.stderr.write(f"{solver}: {done} of {FITS} fits\n")
         return
     columns = (TextColumn("{task.description:5}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bars:
@@ -157,11 +129,6 @@ def progress() -> Iterator[Report]:
             bars.update(tasks[solver], completed=done)
 
         yield report
-
-
-def write_progress(solver: str, done: int) -> None:
-    """One line on stderr."""
-    sys.stderr.write(f"{solver}: {done} of {FITS} fits\n")
 
 
 def demo_svc(solver: str) -> SVC:
@@ -190,9 +157,6 @@ def trace_curve(solver: str, digits: Digits) -> tuple[np.ndarray, bool]:
     return model.trace_, model.stop_reason_ == "gap"
 
 
-# ---- the table --------------------------------------------------------------------------------------------------
-
-
 def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
     """One row per solver, narrow enough for 80 columns."""
     from rich import box
@@ -207,33 +171,27 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
         show_edge=False,
     )
     table.add_column("solver", style="bold", no_wrap=True)
-    for heading in headings():
+    for heading in cells(outcomes[0]):
         table.add_column(heading, justify="right", no_wrap=True)
     for outcome in outcomes:
-        table.add_row(*cells(outcome))
+        table.add_row(outcome.solver, *cells(outcome).values())
     return table
 
 
-def headings() -> list[str]:
-    """Headings of the columns after the first, broken to fit."""
-    kinds = [kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in KINDS]
-    return ["sec-\nonds", "itera-\ntions", *kinds, "kernel\nvalues", "SVs", "gap", "accu-\nracy"]
-
-
-def cells(outcome: Outcome) -> list[str]:
-    """One row of the table."""
+def cells(outcome: Outcome) -> dict[str, str]:
+    """One row of the table by the headings of its columns, which are broken to fit."""
     model = outcome.model
     steps: Counter[str] = sum((result.trace.kinds for result in model.results_), Counter())
-    return [
-        outcome.solver,
-        f"{outcome.seconds:.2f}",
-        str(model.n_iter_.sum()),
-        *(str(steps[kind]) for kind in KINDS),
-        str(model.n_evaluations_),
-        str(len(model.support_)),
-        f"{model.relative_gap_:.4f}",
-        f"{outcome.accuracy:.1%}",
-    ]
+    broken = {kind: kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in KINDS}
+    return {
+        "sec-\nonds": f"{outcome.seconds:.2f}",
+        "itera-\ntions": str(model.n_iter_.sum()),
+        **{heading: str(steps[kind]) for kind, heading in broken.items()},
+        "kernel\nvalues": str(model.n_evaluations_),
+        "SVs": str(len(model.support_)),
+        "gap": f"{model.relative_gap_:.4f}",
+        "accu-\nracy": f"{outcome.accuracy:.1%}",
+    }
 
 
 def settings_text(outcomes: list[Outcome]) -> str:
@@ -252,9 +210,6 @@ def show(table: Table) -> None:
     console.print(table)
 
 
-# ---- the figure -------------------------------------------------------------------------------------------------
-
-
 def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
     """The gap of each solver against each measure of work."""
     import matplotlib
@@ -265,46 +220,35 @@ def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
         panels = figure.subplots(1, len(AXES), sharey=True)
         for panel, field in zip(panels, AXES, strict=True):
             draw_panel(panel, field, outcomes)
-        label_first(panels[0], outcomes[0].model.tol)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center")
+        panels[0].set_ylabel("relative duality gap (smallest so far)")
+        place = {"transform": panels[0].get_yaxis_transform()}
+        panels[0].text(0.01, 1.1 * outcomes[0].model.tol, "default tol", color="0.45", size=8, **place)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
         figure.align_xlabels()
         figure.suptitle("Digits 0-4 versus 5-9: what a small gap costs", x=0.012, ha="left", weight="bold")
         figure.supxlabel(caption(outcomes, digits), x=0.012, ha="left", size=9, color="0.35")
     return figure
 
 
-def label_first(panel: Axes, tol: float) -> None:
-    """Labels that all panels share."""
-    panel.set_ylabel("relative duality gap (smallest so far)")
-    panel.text(0.01, 1.1 * tol, "default tol", transform=panel.get_yaxis_transform(), color="0.45", size=8)
-
-
 def draw_panel(panel: Axes, field: str, outcomes: list[Outcome]) -> None:
     """The gap against one measure of work."""
     for index, (outcome, colour) in enumerate(zip(outcomes, cycle(COLOURS), strict=False)):
-        hidden = any(coincide(outcome, earlier) for earlier in outcomes[:index])
+        # A solver that took the same steps as an earlier one, as cvm and fcfw do, is dotted: the curves coincide.
+        hidden = any(np.array_equal(outcome.curve["gap"], earlier.curve["gap"]) for earlier in outcomes[:index])
         # No step lowers the value, so the smallest gap so far still bounds the distance to the optimum.
         gap = np.minimum.accumulate(outcome.curve["gap"]) / np.abs(outcome.curve["value"])
         work = np.maximum.accumulate(outcome.curve[field])
         panel.plot(work, gap, ":" if hidden else "-", color=colour, linewidth=1.8, label=full_name(outcome.solver))
     panel.axhline(outcomes[0].model.tol, color="0.6", linewidth=0.8, zorder=0)
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log", xlabel=AXES[field])
     panel.set_ylim(bottom=CURVE_TOL)
     panel.minorticks_off()
-    panel.set_xlabel(AXES[field])
 
 
 def full_name(solver: str) -> str:
     """Name, and class name as words."""
     words = re.sub("(?<=.)(?=[A-Z])", " ", SOLVERS[solver].__name__)
     return f"{solver}: {words.replace('Frank Wolfe', 'Frank-Wolfe')}"
-
-
-def coincide(one: Outcome, other: Outcome) -> bool:
-    """Whether two solvers took the same steps, as fcfw and cvm do, so that one curve hides the other."""
-    return np.array_equal(one.curve["gap"], other.curve["gap"])
 
 
 def caption(outcomes: list[Outcome], digits: Digits) -> str:

@@ -1,11 +1,12 @@
 """Kernel values of one data set behind a cache with a budget of bytes.
 
-A cached line holds plain values of one row against one group of rows (a class): no labels, no bias, no ridge. One Gram
-therefore serves every class pair, every C and every successive fit on the same rows.
+A cached line holds plain values of one row against one group of rows (a class), without labels, bias or ridge. One
+Gram therefore serves every class pair, every C and every later fit on the same rows.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -22,21 +23,21 @@ Rows: TypeAlias = _core.Rows32 | _core.Rows64
 CoreGram: TypeAlias = _core.Gram32 | _core.Gram64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
-LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # a mapped file may begin its numbers anywhere
-MOST_BYTES = 1 << 62  # what the core can count
+LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # memory-mapped files may be unaligned
+MOST_BYTES = 1 << 62  # the largest budget that the core accepts
 
 
 def as_rows(X: Matrix) -> Rows:
-    """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what is not laid out for it."""
+    """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what has another layout."""
     if is_sparse(X):
         X = X.tocsr()
         if X.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X has {X.shape[1]} columns: at most 2**31 - 1 are supported")
-        if not X.has_canonical_format:  # the user's own matrix is left as it is
+        if not X.has_canonical_format:  # never modify the user's matrix
             X = X.copy()
             X.sum_duplicates()
-        rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
         indptr, indices = np.require(X.indptr, np.int64, LAID_OUT), np.require(X.indices, np.int32, LAID_OUT)
+        rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
         return rows(indptr, indices, _as_float(X.data), X.shape[1])
     dense = _as_float(X)
     return (_core.Rows32 if dense.dtype == np.float32 else _core.Rows64)(dense)
@@ -53,7 +54,7 @@ def _as_float(values: np.ndarray) -> np.ndarray:
 
 
 def automatic_cache_bytes(rows: int, itemsize: int, count: int = 1) -> int:
-    """All values if they fit into a quarter of the memory, divided among ``count`` Grams, and into 1 GiB; else that."""
+    """Bytes for all values, but at most 1 GiB and a quarter of the memory divided among ``count`` Grams."""
     try:  # all memory, not what is free: results must not depend on the load of the machine
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -74,9 +75,9 @@ class Gram:
     groups : sequence of index arrays, optional
         A partition of (some of) the rows; a cached line covers one group. By default one group of all rows.
     cache_size : float, optional
-        In megabytes. By default all values if they fit into a quarter of the memory and 1 GiB, else that much.
+        In megabytes. By default room for all values, but at most a quarter of the memory and 1 GiB.
     n_threads : int, optional
-        By default OMP_NUM_THREADS, or all processors that the process may use.
+        By default OMP_NUM_THREADS, or all processors available to the process.
     dtype : numpy dtype, optional
         Of the kernel values; by default that of X. Certificates are computed in double in any case.
     checked : bool
@@ -109,25 +110,14 @@ class Gram:
     def _open(self, budget: int, threads: int) -> CoreGram:
         cls = _core.Gram32 if self.single else _core.Gram64
         if isinstance(self.kernel, Precomputed):
-            return cls.from_matrix(self._matrix(), self.groups, budget, threads)
+            matrix = _checked_matrix(self.X, self.dtype) if self._checked else np.ascontiguousarray(self.X, self.dtype)
+            return cls.from_matrix(matrix, self.groups, budget, threads)
         if isinstance(self.kernel, Function):
-            kernel, X, dtype = (
-                self.kernel,
-                self.X,
-                self.dtype,
-            )  # the core must not hold this object: the cycle would never be freed
-            return cls.from_function(
-                lambda rows, columns: kernel.block(X[rows], X[columns], dtype),
-                _function_diagonal(kernel, X),
-                self.groups,
-                budget,
-                threads,
-            )
+            kernel, X, dtype = self.kernel, self.X, self.dtype  # not self: the reference cycle would never be freed
+            rest = _function_diagonal(kernel, X), self.groups, budget, threads
+            return cls.from_function(lambda i, j: kernel.block(X[i], X[j], dtype), *rest)
         rows = as_rows(*without_empty_columns(self.X))
         return cls.from_rows(rows, self.kernel.spec(), self.groups, budget, threads)
-
-    def _matrix(self) -> np.ndarray:
-        return _checked_matrix(self.X, self.dtype) if self._checked else np.ascontiguousarray(self.X, self.dtype)
 
     def in_double(self) -> Gram:
         """The same Gram with kernel values computed in double; its cache starts empty."""
@@ -148,15 +138,15 @@ class Gram:
 
     @property
     def largest_face(self) -> float:
-        """Number of variables whose kernel values among each other fit into the cache; half of it is for lines."""
+        """Largest number of variables whose kernel matrix fits into the cache; half of it may be reserved for lines."""
         budget = self.core.cache_budget / (2 if self.core.memory_pays else 1)
-        return max(512.0, float(np.sqrt(budget / self.dtype.itemsize)))
+        return max(512.0, math.sqrt(budget / self.dtype.itemsize))
 
     @property
     def memory_pays(self) -> bool:
-        """Whether the block engine keeps lines: to read a value is cheaper than to compute it again, and there is room.
+        """Whether the block engine keeps lines: reading a value is cheaper than computing it again, and there is room.
 
-        A model of the cost decides: about a hundred numbers in a row, and every function, are worth it.
+        A cost model decides: it pays from about a hundred features on, and for every function.
         """
         return bool(self.core.memory_pays)
 
@@ -165,10 +155,9 @@ class Gram:
         return np.asarray(self.core.diagonal())
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> np.ndarray:
-        """Kernel values of listed rows against listed rows, not cached."""
-        return np.asarray(
-            self.core.block(np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(columns, np.int32))
-        )
+        """Kernel values of these rows against these columns, not cached."""
+        i, j = np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(columns, np.int32)
+        return np.asarray(self.core.block(i, j))
 
     @property
     def evaluations(self) -> int:
@@ -178,33 +167,26 @@ class Gram:
     @property
     def cache_counts(self) -> dict[str, int]:
         """Hits, misses and evictions of lines, bytes in use and budget."""
-        core = self.core
-        return {
-            "hits": core.cache_hits,
-            "misses": core.cache_misses,
-            "evictions": core.cache_evictions,
-            "bytes": core.cache_bytes,
-            "budget": core.cache_budget,
-        }
+        names = ("hits", "misses", "evictions", "bytes", "budget")
+        return {name: getattr(self.core, f"cache_{name}") for name in names}
 
 
 def _checked_matrix(K: Matrix, dtype: np.dtype) -> np.ndarray:
-    if is_sparse(K) or getattr(K, "ndim", 0) != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"a precomputed kernel is a dense square matrix of values; got shape {getattr(K, 'shape', None)}"
-        )
+    shape = getattr(K, "shape", None)
+    if is_sparse(K) or shape is None or len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"a precomputed kernel is a dense square matrix of values; got shape {shape}")
     values = np.ascontiguousarray(K, dtype=dtype)
     scale = np.abs(values).max(initial=0.0)
     for first in range(0, len(values), 1024):
         part = slice(first, first + 1024)
         if not np.allclose(values[part], values[:, part].T, rtol=1e-4, atol=1e-6 * scale):
             raise ValueError(
-                "a precomputed kernel matrix must be symmetric; use (K + K.T) / 2 if it is so up to rounding"
+                "a precomputed kernel matrix must be symmetric; if rounding is the cause, use (K + K.T) / 2"
             )
     return values
 
 
 def _function_diagonal(kernel: Function, X: Matrix) -> np.ndarray:
-    block = 32  # few calls, and few values beside the diagonal
+    block = 32  # few calls, and few values off the diagonal
     parts = [X[first : first + block] for first in range(0, X.shape[0], block)]
     return np.concatenate([np.diagonal(kernel.block(part, part, np.float64)) for part in parts])

@@ -1,4 +1,4 @@
-"""Numbers that users give: what is not one, or is out of range, is a ``ValueError`` with its name and the range."""
+"""Checks of numeric parameters: a ``ValueError`` names the parameter, its value and the allowed range."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 
 def check_number(name: str, value: object, allows: Callable[[float], bool], allowed: str) -> None:
-    """``ValueError`` unless the value is a real number that ``allows`` accepts; ``allowed`` says which those are."""
+    """``ValueError`` unless the value is a real number that ``allows`` accepts; ``allowed`` describes the range."""
     if not (is_number(value) and allows(value)):
         raise ValueError(f"{name}={value!r} must be {allowed}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
     from .estimators import SVC
 
 AXES = {"seconds": "seconds", "iteration": "iterations", "evaluations": "kernel values computed"}
+
+
+def require_extra(purpose: str) -> None:
+    """Raise ``ImportError`` now, not after the fits, if the extra ``swapsvm[demo]`` is missing."""
+    try:
+        for package in ("matplotlib", "rich"):
+            import_module(package)
+    except ImportError as error:
+        raise ImportError(f'{purpose} needs {error.name}: pip install "swapsvm[demo]"') from error
 
 
 def plot_trace(model: SVC, x: str = "seconds", ax: Axes | None = None) -> Axes:

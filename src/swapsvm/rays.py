@@ -1,6 +1,6 @@
 """The three rays of the simplex from a point a: toward a vertex, away from one, and from one vertex to another.
 
-A ray gives its direction, its longest feasible step and the move that a step along it is. Every move has the form
+A ray has a direction, a longest feasible step, and a move for each step along it. Every move has the form
 ``a <- scale * a + add * e_i - sub * e_j``.
 """
 
@@ -11,7 +11,9 @@ from math import inf
 
 import numpy as np
 
-KINDS = ("toward", "away", "swap-add", "swap-drop", "corrective")
+from . import _core
+
+KINDS = tuple(_core.move_kinds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,9 @@ class Correction:
     variables: np.ndarray
     weights: np.ndarray
     scale: float = 1.0
-    growth: float = 1.0  # of the radius of the simplex, which scale and weights have seen already
-    fused: bool = False  # bring the gradient up to date without the cache of columns
+    growth: float = 1.0  # of the radius of the simplex; scale and weights already include it
+    fused: bool = False  # update the gradient without the cache of columns
+    afresh: bool = False  # sum the gradient from the new weights alone, not in increments
     kind: str = "corrective"
     empty: bool = False
 
@@ -88,7 +91,6 @@ class SwapRay:
 
     # differs from [SWAP14]: it writes lambda in [0, 1] for every search and clips afterwards; the bound is a_j <= 1.
     # Its superposition of toward and away step is off by a factor 2 in the step; only the direction matters.
-
     i: int
     j: int
 

@@ -28,15 +28,15 @@ class Result:
         ridge, because the value may be 0.
     stop_reason : str
         ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
-        arithmetic resolves no better), ``"sample"`` (samples showed no violator, see ``Sampling``) or the name that a
-        user's own rule gives.
+        arithmetic resolves no smaller gap), ``"sample"`` (samples showed no violator, see ``Sampling``) or the
+        reason of a user's own rule.
     iterations, evaluations, samplings : int
         Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
     certificate_seconds : float
         CPU time of this thread in the pass at the end that certified the gap.
     full_pass : bool
         Whether the gap comes from a pass over all rows. If a limit or Ctrl-C left no time for one, it is the best bound
-        that was proven without: as true, but larger than need be.
+        proven without: valid, but larger than necessary.
     trace : Trace
     """
 
@@ -58,7 +58,7 @@ class Result:
         return self.stop_reason == "gap"
 
     def as_optimize_result(self) -> OptimizeResult:
-        """The same as SciPy's solvers return it, for code that is written for them.
+        """The result in the form of SciPy's solvers, for code that is written for them.
 
         SciPy minimizes: ``fun`` is -value, and ``fun - min fun <= gap``. ``x`` is the weights, ``nit`` the iterations,
         ``nfev`` the gradients (or kernel values). ``status`` is 0 if the gap was reached, else 1; ``message`` has the
@@ -77,12 +77,12 @@ class Result:
 
 
 def warn_not_converged(result: Result, what: str = "the run") -> None:
-    """Say why a run ended, and what helps."""
+    """Warn why a run ended early, and how to continue."""
     advice = {
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
         "callback": "do not return False from the callback",
-        "interrupted": "let it run on, for instance with warm_start=True",
+        "interrupted": "let it continue, for instance with warm_start=True",
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
     }
@@ -96,7 +96,7 @@ def warn_not_converged(result: Result, what: str = "the run") -> None:
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the user's own line: the first one outside of this package and of what scikit-learn puts around a fit."""
+    """Warn at the user's own line: the first one outside this package and scikit-learn's wrappers of a fit."""
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(("swapsvm.", "sklearn.callback.")):
         level, frame = level + 1, frame.f_back

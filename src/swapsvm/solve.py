@@ -1,4 +1,4 @@
-"""``maximize``: the whole library in one function."""
+"""``maximize``: one run of a solver on a problem."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from .result import Result, warn_not_converged, warn_user
-from .run import Run, Watcher
+from .result import Result, warn_not_converged
+from .run import Run
 from .solvers import Solver, make_solver
-from .standing import Standing
 from .state import Problem, Sampling, open_state
 from .stopping import Progress, Stop, make_stop
-
-__all__ = ["Callback", "Result", "Run", "Standing", "Watcher", "maximize", "warn_not_converged", "warn_user"]
 
 Callback = Callable[[Progress], object]
 
@@ -44,11 +41,11 @@ def maximize(
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.
     max_iter : int
-        Most iterations; -1 for no limit.
+        Maximum number of iterations; -1 for no limit.
     max_time : float, optional
-        Seconds, the certifying pass included: moves end in time for it.
+        Limit in seconds, including the certifying pass: moves end in time for it.
     stop : Stop or callable, optional
-        A further rule, joined to the others: a function of the progress that gives a reason to end, or None.
+        A further rule, combined with the others: a function of the progress that returns a reason to end, or None.
     start : array, optional
         Weights to start from; by default a solution on the face of ``start_size`` random vertices.
     start_size : int
@@ -56,9 +53,9 @@ def maximize(
     sampling : int or Sampling, optional
         Look for the toward vertex among this many random variables and the active ones; a full pass ends the run.
     random_state : int, Generator or None
-        Chooses the start and the samples.
+        Seed of the start and the samples.
     callback : callable, optional
-        Called with a ``Progress`` after each block of moves; the return value False ends the run.
+        Called with a ``Progress`` after each block of moves; returning False ends the run.
 
     Returns
     -------
@@ -82,8 +79,8 @@ def maximize(
     rules = make_stop(tol, eps, max_iter, max_time)
     rng = np.random.default_rng(random_state)
     state = open_state(problem, sampling=sampling, seed=int(rng.integers(2**63)))
-    watchers = [_Called(callback)] if callback else []
-    run = Run(state, make_solver(solver), rules | stop if stop else rules, watchers=watchers)
+    observers = [_Called(callback)] if callback else []
+    run = Run(state, make_solver(solver), rules | stop if stop else rules, observers=observers)
     run.begin(start, start_size, rng)
     result = run.finish()
     if not result.converged:

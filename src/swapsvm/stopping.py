@@ -1,4 +1,4 @@
-"""When a run ends: small rules that see the progress and name a reason, joined by ``|``."""
+"""When a run ends: small rules that map the progress to a reason, combined by ``|``."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ class Progress:
     @property
     def relative_gap(self) -> float:
         """gap / scale, never negative."""
-        if self.gap <= 0:  # below zero it is rounding, and where the value is 0 the scale is rounding, too
+        if self.gap <= 0:  # a negative gap is rounding; if the value is 0, so is the scale
             return 0.0
         return self.gap / self.scale if self.scale > 0 else float("inf")
 
 
 class Stop(ABC):
-    """A rule: ``stop(progress)`` gives the reason to end, or None. ``a | b`` ends when either does."""
+    """A rule: ``stop(progress)`` returns the reason to end, or None. ``a | b`` ends when either does."""
 
-    tol = 0.0  # the gap, relative and absolute, at which it ends by gap: compiled loops look at these
+    tol = 0.0  # relative and absolute gap at which it ends, read by compiled loops
     eps = 0.0
-    seconds = float("inf")  # after which it ends: steps that take long look at this
+    seconds = float("inf")  # after which it ends, read by long computations
 
     @abstractmethod
     def __call__(self, progress: Progress) -> str | None:
         """The reason to end, or None."""
 
     def moves_left(self, progress: Progress) -> float:
-        """How many moves may be made before the rule must be asked again."""
+        """Number of moves after which the rule must be evaluated again."""
         return float("inf")
 
     def target(self, scale: float) -> float:
-        """The gap at which it ends, given what a relative gap is relative to."""
+        """The gap at which it ends; a relative gap is relative to ``scale``."""
         return max(self.eps, self.tol * scale)
 
     def __or__(self, other: Stop | Callable[[Progress], str | None]) -> AnyOf:
-        return AnyOf((self, other if isinstance(other, Stop) else Rule(other)))
+        return AnyOf.of(self, other)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Rule(Stop):
 
 
 class Since(Stop):
-    """A rule for the part of a run that comes after a progress: iterations and seconds count from there."""
+    """A rule for the rest of a run: iterations and seconds count from the progress ``begin``."""
 
     def __init__(self, begin: Progress, rule: Stop) -> None:
         self.begin, self.rule, self.tol, self.eps = begin, rule, rule.tol, rule.eps
@@ -134,9 +134,14 @@ class Since(Stop):
 
 @dataclass(frozen=True)
 class AnyOf(Stop):
-    """The first of several rules that ends; limits before the gap, which a certificate has yet to confirm."""
+    """Ends with the first of several rules. Limits come before the gap, which a certificate has yet to confirm."""
 
     rules: tuple[Stop, ...]
+
+    @classmethod
+    def of(cls, *rules: Stop | Callable[[Progress], str | None]) -> AnyOf:
+        """From rules and functions of the progress."""
+        return cls(tuple(rule if isinstance(rule, Stop) else Rule(rule) for rule in rules))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", max(rule.tol for rule in self.rules))
@@ -152,7 +157,7 @@ class AnyOf(Stop):
 
 
 def make_stop(tol: float, eps: float, max_iter: int, max_time: float | None) -> Stop:
-    """The rule that the common four parameters describe."""
+    """The rule described by the four common parameters."""
     stop: Stop = Gap(tol, eps)
     if not (is_number(max_iter) and max_iter == -1):
         stop = stop | Iterations(max_iter)

@@ -15,16 +15,17 @@ RESERVE = 1.25  # moves end this many times the estimated duration of the certif
 
 
 class Timer:
-    """The clock of a run and its token. ``deadline`` is by the clock."""
+    """The clock of a run and its token."""
 
-    def __init__(self, clock: Callable[[], float], token: StopToken | None, began: float | None) -> None:
+    def __init__(self, clock: Callable[[], float], token: StopToken | None) -> None:
         self.clock, self.token = clock, (token or StopToken()).sharing()
-        self._began = clock() if began is None else began
-        self._limit = self.deadline = math.inf
+        self._began = clock()
+        self._limit = self._deadline = math.inf
 
-    def set_limit(self, seconds: float) -> None:
-        """Limit the run to this many seconds since its beginning."""
-        self._limit, self.deadline = seconds, self._began + seconds
+    def limit(self, state: State, seconds: float) -> None:
+        """Limit the run of a state to this many seconds since its beginning."""
+        self._limit, self._deadline = seconds, self._began + seconds
+        state.limit(self.clock, self._deadline, self.token)
 
     def rewind(self, seconds: float) -> None:
         """Continue a run that has taken this many seconds."""
@@ -36,7 +37,7 @@ class Timer:
 
     def _seconds_left(self) -> float:
         """Infinite unless the clock is the wall's: compiled passes cannot read another one."""
-        return self.deadline - self.clock() if self.clock is time.perf_counter else math.inf
+        return self._deadline - self.clock() if self.clock is time.perf_counter else math.inf
 
     def has_time_for_moves(self, state: State) -> bool:
         """Whether moves can go on, leaving time for the certificate."""
@@ -57,6 +58,6 @@ class Timer:
         return True
 
     def grant_answer(self, forever: bool) -> None:
-        """Let what ends a run compute in spite of requests: for a moment, or as long as it takes."""
+        """Ignore requests to stop while the final answer is computed: for a moment, or as long as it takes."""
         self.token.heed_requests(False)
         self.token.set_seconds_left(math.inf if forever else ANSWER)

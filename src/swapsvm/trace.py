@@ -1,32 +1,17 @@
-"""What a run did: one record now and then, and exact counts of the steps by kind."""
+"""What a run did, in records of selected iterations and exact counts of steps, and where it stands."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
+from . import _core
 from .rays import KINDS
 
-# As the core writes it (core/run.hpp, Record): kind is an index into KINDS.
-RAW = np.dtype(
-    [
-        ("iteration", np.int64),
-        ("support", np.int64),
-        ("evaluations", np.int64),
-        ("kind", np.int64),
-        ("seconds", np.float64),
-        ("value", np.float64),
-        ("gap", np.float64),
-    ]
-)
+RAW = np.dtype(_core.record_layout())  # as the core writes it: kind is an index into KINDS
 RECORD = np.dtype([(name, "U10" if name == "kind" else RAW[name]) for name in RAW.names or ()])
-
-
-def is_recorded(iteration: int) -> bool:
-    """The first 1024 iterations, then 512 of every octave: a long run stays readable at every scale, and short."""
-    stride = 1 << max(iteration.bit_length() - 10, 0)
-    return iteration % stride == 0
 
 
 class Trace:
@@ -34,7 +19,7 @@ class Trace:
 
     ``array()`` gives them as a structured array with fields iteration, support, evaluations, kind, seconds, value and
     gap: ``plt.semilogy(t["evaluations"], t["gap"])``. ``kinds`` counts all steps, recorded or not. ``memory_pays`` says
-    whether kernel values were found worth keeping between sweeps (see ``Gram.memory_pays``).
+    whether kernel values are kept between sweeps (see ``Gram.memory_pays``).
     """
 
     def __init__(self, memory_pays: bool = False) -> None:
@@ -73,3 +58,18 @@ class Trace:
         for name in RAW.names or ():
             named[name] = np.array(KINDS)[raw["kind"]] if name == "kind" else raw[name]
         return named
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that the next moves of a run depend on, except kernel values, and its counts so far."""
+
+    state: dict[str, np.ndarray]
+    in_double: bool  # whether the run has gone on to kernel values in double
+    stage: int  # of the solver
+    iteration: int
+    seconds: float
+    evaluations: int
+    certified: float  # the gap of the last certificate that made progress
+    fruitless: int  # certificates since
+    trace: Trace

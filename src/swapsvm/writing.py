@@ -127,7 +127,8 @@ def _in_place(opened: Callable[[], int]) -> Iterator[BinaryIO]:
 def _replaced(goal: Path, status: os.stat_result | None) -> Iterator[BinaryIO]:
     """A draft in the folder of the goal, where renaming it is atomic, that takes its name at the end."""
     _remove_abandoned(goal)
-    draft, descriptor = _locked_draft(goal, partial(_new_file, mode=0o666 if status is None else 0o600))
+    mode = 0o666 if status is None else 0o600
+    draft, descriptor = _locked_draft(goal, partial(os.open, flags=os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=mode))
     try:
         with open(descriptor, "wb") as file:
             yield file
@@ -148,30 +149,19 @@ def _keep_access(descriptor: int, status: os.stat_result) -> None:
     if fcntl is None:
         return
     mode = stat.S_IMODE(status.st_mode) & 0o777
-    if not any(_owned(descriptor, owner, status.st_gid) for owner in (status.st_uid, -1)):
+    for owner in (status.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(descriptor, owner, status.st_gid)
+            break
+    else:
         mode &= ~stat.S_IRWXG  # another group must not get the permissions of the old one
     with suppress(OSError):
         os.fchmod(descriptor, mode)
 
 
-def _owned(descriptor: int, owner: int, group: int) -> bool:
-    try:
-        os.fchown(descriptor, owner, group)
-    except OSError:
-        return False
-    return True
-
-
-# ---- drafts ------------------------------------------------------------------------------------------------------
-
-
 def _prefix(goal: Path) -> str:
     """Common prefix of the drafts of a file, of a length that does not depend on its name."""
     return f".swapsvm-{hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16]}-"
-
-
-def _new_file(path: Path, mode: int) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
 
 def _new_folder(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""What every solver of the registry promises, on compiled kernel quadratics and on the same g in Python."""
+"""The contract of every registered solver, on compiled kernel quadratics and on the same g in Python."""
 
 import time
 
@@ -59,7 +59,7 @@ DEGENERATE = {
 
 
 def accepted(cases):
-    """Every solver with every case that it takes: cvm needs a constant diagonal."""
+    """Every solver with every case that it supports: cvm needs a constant diagonal."""
     return [
         pytest.param(solver, name, id=f"{solver}-{name}")
         for solver in SOLVERS
@@ -82,7 +82,7 @@ def gap_for(solver, case):
 
 
 def solved(solver, case, path, **options):
-    """A run from the first vertex, so that the solver itself does the work and not the start."""
+    """A run from the first vertex, so that the solver does the work and not the start."""
     options = {"tol": 0.0, "eps": gap_for(solver, case), "start": vertex(len(case.Q)), "max_time": 10.0} | options
     return maximize(case.by(path), solver, **options)
 

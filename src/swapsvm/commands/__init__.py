@@ -1,1 +1,1 @@
-"""The command line: one module per verb, with its arguments and the function that runs it."""
+"""The command line: a module holds one or two verbs, their arguments and the functions that run them."""

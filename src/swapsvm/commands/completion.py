@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
 
 from .parser import Verbs
 
@@ -24,59 +22,47 @@ _swapsvm() {{
 }}
 complete -o default -F _swapsvm swapsvm
 """
+EPILOG = 'For bash: eval "$(swapsvm completion bash)" in ~/.bashrc; for fish: swapsvm completion fish | source.'
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
 def add_completion(verbs: Verbs) -> None:
     """Add the verb ``completion``."""
-    parser = verbs.add("completion", "print a shell completion script for swapsvm")
-    parser.epilog = (
-        'For bash: eval "$(swapsvm completion bash)" in ~/.bashrc; for fish: swapsvm completion fish | source.'
-    )
+    text = "print a shell completion script for swapsvm"
+    parser = verbs.add("completion", text, lambda arguments: sys.stdout.write(SCRIPTS[arguments.shell](verbs)))
+    parser.epilog = EPILOG
     parser.add_argument("shell", choices=list(SCRIPTS), help="shell to complete in")
-    parser.set_defaults(run=partial(run_completion, verbs=verbs))
-
-
-def run_completion(arguments: argparse.Namespace, verbs: Verbs) -> None:
-    """Print the script."""
-    sys.stdout.write(SCRIPTS[arguments.shell](verbs))
 
 
 def bash(verbs: Verbs) -> str:
     """Complete options after a dash, choices where an argument has them, and file names otherwise."""
     cases = []
     for name, (parser, _) in verbs.items():
-        for action in parser.options:
-            if action.choices:
+        for action in parser.actions:
+            if action.choices and action.option_strings:
                 pattern = "|".join(shlex.quote(f"{name} {option}") for option in action.option_strings)
                 cases.append(f"      {pattern}) words={quoted(action.choices)} ;;")
-        options = quoted(option for action in parser.options for option in action.option_strings)
-        others = quoted(word for action in parser.positionals for word in action.choices or ())
+        options = quoted(option for action in parser.actions for option in action.option_strings)
+        positionals = (action for action in parser.actions if not action.option_strings)
+        others = quoted(word for action in positionals for word in action.choices or ())
         cases.append(f"      {shlex.quote(name + ' ')}*) [[ $current == -* ]] && words={options} || words={others} ;;")
     return BASH.format(verbs=quoted([*verbs, "--help", "--version"]), cases="\n".join(cases))
 
 
-def zsh(verbs: Verbs) -> str:
-    """The bash script, which zsh runs through ``bashcompinit``."""
-    return ZSH + bash(verbs)
-
-
 def fish(verbs: Verbs) -> str:
-    """One ``complete`` command for each verb and each option."""
-    return "".join(f"complete -c swapsvm {line}\n" for line in fish_lines(verbs))
-
-
-def fish_lines(verbs: Verbs) -> Iterator[str]:
-    """The arguments of ``complete``."""
+    """One ``complete`` command for each verb, then for each option and each positional argument with choices."""
+    lines = []
     for name, (parser, text) in verbs.items():
-        yield f"-n __fish_use_subcommand -f -a {name} -d {shlex.quote(text)}"
+        lines.append(f"-n __fish_use_subcommand -f -a {name} -d {shlex.quote(text)}")
         here = f"-n '__fish_seen_subcommand_from {name}'"
-        for action in parser.options:
+        for action in sorted(parser.actions, key=lambda action: not action.option_strings):  # options first
             names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in action.option_strings)
             value = f" -x -a {quoted(action.choices)}" if action.choices else " -r" if action.nargs != 0 else ""
-            yield f"{here} {names}{value}"
-        for choices in (action.choices for action in parser.positionals if action.choices):
-            yield f"{here} -f -a {quoted(choices)}"
+            if names:
+                lines.append(f"{here} {names}{value}")
+            elif action.choices:
+                lines.append(f"{here} -f -a {quoted(action.choices)}")
+    return "".join(f"complete -c swapsvm {line}\n" for line in lines)
 
 
 def quoted(words: Iterable[str]) -> str:
@@ -84,4 +70,4 @@ def quoted(words: Iterable[str]) -> str:
     return shlex.quote(" ".join(words))
 
 
-SCRIPTS: dict[str, Callable[[Verbs], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[Verbs], str]] = {"bash": bash, "zsh": lambda verbs: ZSH + bash(verbs), "fish": fish}

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ..datasets.files import find
+from ..datasets.loading import obtain
+from ..datasets.registry import Entry, find_entry, registry
 from .parser import Verbs
+
+HEADER = ("name", "rows", "test rows", "features", "classes", "where")
 
 
 def add_datasets(verbs: Verbs) -> None:
     """Add the verb ``datasets`` and its own verb ``fetch``."""
     text = "list the data sets of the registry and where their files are, or fetch some"
-    parser = verbs.add("datasets", text, usage="swapsvm datasets [fetch NAME ...]")
-    parser.set_defaults(run=list_datasets)
+    parser = verbs.add("datasets", text, list_datasets, usage="swapsvm datasets [fetch NAME ...]")
     subparsers = parser.add_subparsers(prog="swapsvm datasets", metavar="fetch")
     fetch = subparsers.add_parser("fetch", help="download missing files", description="Download missing files.")
     fetch.add_argument("names", nargs="+", metavar="NAME", help="data set, as listed by `swapsvm datasets`")
@@ -20,17 +24,25 @@ def add_datasets(verbs: Verbs) -> None:
 
 
 def list_datasets(arguments: argparse.Namespace) -> None:
-    """Print the data sets."""
-    from ..datasets.listing import listing
+    """Print one line per data set, text aligned to the left and numbers to the right."""
+    lines = [HEADER, *map(cells_of, registry().values())]
+    name_width, *widths, _ = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *sizes, place in lines:
+        numbers = (size.rjust(width) for size, width in zip(sizes, widths, strict=True))
+        sys.stdout.write("  ".join([name.ljust(name_width), *numbers, place]) + "\n")
 
-    sys.stdout.write(listing())
+
+def cells_of(entry: Entry) -> tuple[str, ...]:
+    """Name, sizes, and the folders of the files or the names of missing files."""
+    sizes = (f"{size:,}" if size else "-" for size in (entry.rows, entry.test_rows, entry.features, entry.classes))
+    paths = {file.name: find(file) for file in entry.files}
+    missing = [name for name, path in paths.items() if path is None]
+    folders = sorted({str(path.parent) for path in paths.values() if path})
+    return (entry.name, *sizes, f"missing: {', '.join(missing)}" if missing else ", ".join(folders))
 
 
 def fetch_datasets(arguments: argparse.Namespace) -> None:
     """Download the files that are missing and print where all of them are."""
-    from ..datasets.loading import obtain
-    from ..datasets.registry import find_entry
-
     for entry in [find_entry(name) for name in arguments.names]:
         for file in entry.files:
             sys.stdout.write(f"{file.name}: {obtain(file)}\n")

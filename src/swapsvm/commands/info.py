@@ -1,4 +1,4 @@
-"""``swapsvm info MODEL``, and the facts about a model that other verbs print as well."""
+"""``swapsvm info MODEL`` and ``swapsvm convert MODEL OUTPUT``, and the facts about a model that verbs print."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import numpy as np
 
 from ..estimators import SVC
 from ..files.label_lines import to_line
-from ..files.model_files import format_of_model, read_model
+from ..files.model_files import check_target, format_of_model, read_model, write_model
 from ..files.native import read_version
-from .output import Facts, add_json, answer
-from .parser import Verbs
+from .output import Facts, answer
+from .parser import Verbs, add_json, add_model
 
 MOST_SHOWN = 12  # classes
 
 
 def add_info(verbs: Verbs) -> None:
     """Add the verb ``info``."""
-    parser = verbs.add("info", "describe a model and its certificate")
-    parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train` or of LIBSVM")
+    parser = verbs.add("info", "describe a model and its certificate", run_info)
+    add_model(parser)
     add_json(parser)
-    parser.set_defaults(run=run_info)
 
 
 def run_info(arguments: argparse.Namespace) -> None:
@@ -30,6 +29,25 @@ def run_info(arguments: argparse.Namespace) -> None:
     facts = {"model": arguments.model, **file_facts(arguments.model), **facts_of(read_model(arguments.model))}
     width = max(map(len, facts))
     answer(arguments, facts, "".join(f"{name.replace('_', ' '):{width}}  {shown(v)}\n" for name, v in facts.items()))
+
+
+def add_convert(verbs: Verbs) -> None:
+    """Add the verb ``convert``."""
+    text = "write a model in another format, chosen by the extension of the output file"
+    parser = verbs.add("convert", text, run_convert)
+    add_model(parser)
+    output = "output file: .libsvm for LIBSVM's text, .onnx for ONNX, else swapsvm's format"
+    parser.add_argument("output", metavar="OUTPUT", help=output)
+    add_json(parser)
+
+
+def run_convert(arguments: argparse.Namespace) -> None:
+    """Read and write."""
+    model = read_model(arguments.model)
+    check_target(arguments.output, str(model.kernel))
+    write_model(model, arguments.output)
+    facts = {"model": arguments.model, "output": arguments.output, "bytes": Path(arguments.output).stat().st_size}
+    answer(arguments, facts, f"{arguments.output}: {facts['bytes']} bytes\n")
 
 
 def file_facts(path: str) -> Facts:

@@ -17,11 +17,6 @@ from ..container import Json
 Facts = dict[str, object]  # a result by name: what --json prints
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--json``."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout instead of text")
-
-
 def answer(arguments: argparse.Namespace, facts: Mapping[str, object], text: str) -> None:
     """Print the facts as JSON if ``--json`` was given, else the text."""
     sys.stdout.write(json.dumps(to_json(facts), allow_nan=False) + "\n" if arguments.json else text)

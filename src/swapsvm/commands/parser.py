@@ -1,12 +1,19 @@
-"""The parser that all verbs share."""
+"""The parser, and the arguments that verbs share."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
 from typing import NamedTuple, NoReturn
+
+from ..files.table import Request, Table
+from ..files.tables import FORMATS, read_table
+from .output import say
 
 BAD_REQUEST = 2  # argparse's own exit code for arguments it cannot parse
 INTERRUPTED = 130  # the shell's exit code for Ctrl-C
+Run = Callable[[argparse.Namespace], object]
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,14 +24,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(BAD_REQUEST, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
     @property
-    def options(self) -> list[argparse.Action]:
-        """The arguments that begin with a dash."""
-        return [action for action in self._actions if action.option_strings]
-
-    @property
-    def positionals(self) -> list[argparse.Action]:
-        """The arguments that do not begin with a dash."""
-        return [action for action in self._actions if not action.option_strings]
+    def actions(self) -> list[argparse.Action]:
+        """The arguments; those that begin with a dash have ``option_strings``."""
+        return self._actions
 
 
 class Verb(NamedTuple):
@@ -41,9 +43,37 @@ class Verbs(dict[str, Verb]):
         super().__init__()
         self._subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
 
-    def add(self, name: str, text: str, usage: str | None = None) -> Parser:
-        """Add a subcommand whose description is its line in the list of subcommands."""
+    def add(self, name: str, text: str, run: Run, usage: str | None = None) -> Parser:
+        """Add a subcommand that calls ``run``; its description is its line in the list of subcommands."""
         description = f"{text[0].upper()}{text[1:]}."
         parser = self._subparsers.add_parser(name, help=text, description=description, usage=usage)
+        parser.set_defaults(run=run)
         self[name] = Verb(parser, text)
         return parser
+
+
+def add_json(parser: Parser) -> None:
+    """Add the option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout instead of text")
+
+
+def add_model(parser: Parser) -> None:
+    """Add MODEL, a file to read."""
+    parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train` or of LIBSVM")
+
+
+def add_data(parser: Parser) -> None:
+    """Add DATA and the options for reading it."""
+    add = parser.add_argument
+    add("data", metavar="DATA", help="file of rows and labels, or - for stdin")
+    add("--format", choices=list(FORMATS), help="format of DATA (default: chosen by the extension, else svmlight)")
+    label = "CSV, Parquet: label column, by name or number (1 is the first, -1 the last)"
+    add("--label", metavar="COLUMN", help=label)
+    add("--labels", metavar="FILE", help="npy: file of the labels (default: y.npy in the same folder)")
+
+
+def read_data(arguments: argparse.Namespace, n_features: int | None = None) -> Table:
+    """Read DATA; labels are optional if the number of features is given."""
+    say(f"reading {arguments.data}")
+    source = sys.stdin.buffer if arguments.data == "-" else arguments.data
+    return read_table(source, arguments.format, Request(arguments.label, arguments.labels, n_features))

@@ -17,24 +17,19 @@ from ..estimators import SVC
 from ..files.label_lines import to_line
 from ..files.model_files import read_model
 from ..writing import whole_file
-from .data import add_data, read_data
-from .output import Facts, add_json, answer, say, warnings_in_lines
-from .parser import Verbs
+from .output import Facts, answer, say, warnings_in_lines
+from .parser import Verbs, add_data, add_json, add_model, read_data
 
 
 def add_predict(verbs: Verbs) -> None:
     """Add the verb ``predict``."""
-    parser = verbs.add("predict", "predict the labels of rows and, if the rows have labels, print the accuracy")
+    text = "predict the labels of rows and, if the rows have labels, print the accuracy"
+    parser = verbs.add("predict", text, run_predict)
     add_data(parser)
-    parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train` or of LIBSVM")
-    parser.add_argument(
-        "output",
-        nargs="?",
-        metavar="OUTPUT",
-        help="output file, one label per line; text with line breaks as a JSON string (default: stdout)",
-    )
+    add_model(parser)
+    output = "output file, one label per line; text with line breaks as a JSON string (default: stdout)"
+    parser.add_argument("output", nargs="?", metavar="OUTPUT", help=output)
     add_json(parser)
-    parser.set_defaults(run=run_predict)
 
 
 def run_predict(arguments: argparse.Namespace) -> None:
@@ -57,15 +52,12 @@ def run_predict(arguments: argparse.Namespace) -> None:
 
 def aligned(model: SVC, X: Matrix) -> tuple[SVC, Matrix]:
     """Model and rows with the same number of features: sparse rows or the model are extended with zeros."""
+    theirs, ours = X.shape[1], model.n_features_in_
     if not sp.issparse(X):
-        require(
-            X.shape[1] == model.n_features_in_,
-            f"the rows have {X.shape[1]} features, not the {model.n_features_in_} that the model was trained on",
-        )
+        require(theirs == ours, f"the rows have {theirs} features, not the {ours} that the model was trained on")
         return model, X
     require(model.kernel != "precomputed", "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
-    width = max(X.shape[1], model.n_features_in_)
-    return widened(model, width), with_columns(X, width)
+    return widened(model, max(theirs, ours)), with_columns(X, max(theirs, ours))
 
 
 def widened(model: SVC, n_features: int) -> SVC:

@@ -14,10 +14,9 @@ from ..files.model_files import check_target, read_model, write_model
 from ..files.table import Request, Table
 from ..files.tables import read_table
 from ..reduction import reduce_support
-from .data import add_data, read_data
 from .info import facts_of, written_report
-from .output import add_json, answer, say, warnings_in_lines
-from .parser import Verbs
+from .output import answer, say, warnings_in_lines
+from .parser import Verbs, add_data, add_json, read_data
 from .predict import aligned
 
 Labelled = tuple[Matrix, np.ndarray]  # rows and labels
@@ -26,7 +25,7 @@ Labelled = tuple[Matrix, np.ndarray]  # rows and labels
 def add_reduce(verbs: Verbs) -> None:
     """Add the verb ``reduce``."""
     text = "reduce a model to few support vectors, optimize their coefficients over the training rows, and save it"
-    parser = verbs.add("reduce", text)
+    parser = verbs.add("reduce", text, run_reduce)
     parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train`")
     add_data(parser)
     parser.add_argument("output", metavar="OUTPUT", help="output file: .libsvm for LIBSVM's text, .onnx for ONNX")
@@ -38,7 +37,6 @@ def add_reduce(verbs: Verbs) -> None:
     add("--validation", metavar="FILE", help="file of rows and labels that measure the accuracy, in the format of DATA")
     add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
     add_json(parser)
-    parser.set_defaults(run=run_reduce)
 
 
 def run_reduce(arguments: argparse.Namespace) -> None:
@@ -50,7 +48,7 @@ def run_reduce(arguments: argparse.Namespace) -> None:
     model, (X, y), validation = read_rows(arguments, model)
     say(f"reducing {len(model.support_)} support vectors")
     started = time.perf_counter()
-    limits = {"max_vectors": arguments.max_vectors, "max_accuracy_loss": arguments.max_accuracy_loss}
+    limits = {name: getattr(arguments, name) for name in ("max_vectors", "max_accuracy_loss")}
     with warnings_in_lines():
         small = reduce_support(model, X, y, validation=validation, **limits)
     seconds = time.perf_counter() - started
@@ -66,8 +64,7 @@ def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[SVC, Labelled,
     if not arguments.validation:
         return model, (X, y), None
     request = Request(arguments.label, None, model.n_features_in_)
-    table = read_table(arguments.validation, arguments.format, request)
-    rows, labels = with_labels(table, arguments.validation)
+    rows, labels = with_labels(read_table(arguments.validation, arguments.format, request), arguments.validation)
     model, rows = aligned(model, rows)
     model, X = aligned(model, X)
     return model, (X, y), (rows, labels)
@@ -75,5 +72,5 @@ def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[SVC, Labelled,
 
 def with_labels(table: Table, name: str) -> Labelled:
     """Rows and labels of a table that must have labels."""
-    require(table.y is not None, f"{name}: has no labels")
+    require(table.y is not None, f"{name}: has no labels, which a reduction needs")
     return table.X, np.asarray(table.y)

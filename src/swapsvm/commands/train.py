@@ -16,10 +16,9 @@ from ..estimators import SVC
 from ..files.model_files import check_target, write_model
 from ..kernels import GAMMA_RULES, KERNELS
 from ..solvers import SOLVERS
-from .data import add_data, read_data
 from .info import facts_of, written_report
-from .output import add_json, answer, say, warnings_in_lines
-from .parser import Verbs
+from .output import answer, say, warnings_in_lines
+from .parser import Verbs, add_data, add_json, read_data
 
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSVM's number
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
@@ -32,17 +31,17 @@ EPILOG = (
 
 def add_train(verbs: Verbs) -> None:
     """Add the verb ``train``; its short options are those of LIBSVM."""
-    parser = verbs.add("train", "train an SVC on a file of rows and labels, and save it")
+    parser = verbs.add("train", "train an SVC on a file of rows and labels, and save it", run_train)
     parser.epilog = EPILOG
     default = SVC()
     add_data(parser)
-    parser.add_argument(
-        "model", nargs="?", metavar="MODEL", help="output file: .libsvm for LIBSVM's text, .onnx for ONNX; omit with -v"
-    )
     add = parser.add_argument
+    model = "output file: .libsvm for LIBSVM's text, .onnx for ONNX; omit with -v"
+    add("model", nargs="?", metavar="MODEL", help=model)
+    gamma = f"a number or one of {', '.join(GAMMA_RULES)} (default: %(default)s)"
     add("-c", "--cost", type=float, default=default.C, metavar="C", help="weight of the loss (default: %(default)s)")
     add("-t", "--kernel", type=kernel_named, default=default.kernel, metavar="KERNEL", help=kernel_help())
-    add("-g", "--gamma", type=gamma_named, default=default.gamma, metavar="GAMMA", help=gamma_help())
+    add("-g", "--gamma", type=gamma_named, default=default.gamma, metavar="GAMMA", help=gamma)
     add("-d", "--degree", type=int, default=default.degree, help="degree of the poly kernel (default: %(default)s)")
     add("-r", "--coef0", type=float, default=default.coef0, help="constant of poly and sigmoid (default: %(default)s)")
     add("-m", "--cache-size", type=float, metavar="MB", help="memory for kernel values (default: up to 1024)")
@@ -54,7 +53,6 @@ def add_train(verbs: Verbs) -> None:
     add("--checkpoint", metavar="FILE", help="save progress to this file, and resume from it if it exists")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
     add_json(parser)
-    parser.set_defaults(run=run_train)
 
 
 def kernel_help() -> str:
@@ -62,11 +60,6 @@ def kernel_help() -> str:
     numbers = ", ".join(f"{number} {name}" for number, name in enumerate(LIBSVM_KERNELS))
     others = ", ".join(name for name in KERNELS if name not in LIBSVM_KERNELS)
     return f"{numbers}, or one of these names, or {others} (default: %(default)s)"
-
-
-def gamma_help() -> str:
-    """The rules for gamma."""
-    return f"a number or one of {', '.join(GAMMA_RULES)} (default: %(default)s)"
 
 
 def kernel_named(text: str) -> str:
@@ -114,10 +107,8 @@ def run_train(arguments: argparse.Namespace) -> None:
         check_target(arguments.model, arguments.kernel)
     X, y = read_data(arguments)
     labels = np.asarray(y)
-    dense = isinstance(X, np.ndarray)
-    require(
-        dense or arguments.kernel != "precomputed", "a precomputed kernel must be dense: use CSV, Parquet, npz or npy"
-    )
+    usable = isinstance(X, np.ndarray) or arguments.kernel != "precomputed"
+    require(usable, "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
     model = estimator_of(arguments, np.unique(labels))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")
     with warnings_in_lines():
@@ -165,11 +156,6 @@ def cross_validate(arguments: argparse.Namespace, model: SVC, X: Matrix, y: np.n
     started = time.perf_counter()
     folds = StratifiedKFold(arguments.folds, shuffle=True, random_state=0)
     right = int((cross_val_predict(model, X, y, cv=folds) == y).sum())
-    facts = {
-        "rows": X.shape[0],
-        "features": X.shape[1],
-        "folds": arguments.folds,
-        "accuracy": right / len(y),
-        "seconds": time.perf_counter() - started,
-    }
+    facts = {"rows": X.shape[0], "features": X.shape[1], "folds": arguments.folds, "accuracy": right / len(y)}
+    facts["seconds"] = time.perf_counter() - started
     answer(arguments, facts, f"cross-validation accuracy = {100 * right / len(y):.4g}% ({right}/{len(y)})\n")

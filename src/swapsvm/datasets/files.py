@@ -20,15 +20,9 @@ from scipy import sparse
 from ..writing import whole_file
 from .kdd import to_svmlight
 from .registry import DataFile, DatasetError
-from .svmlight import DAMAGED, of_the_system, parse, pieces
+from .svmlight import content_errors_named, parse, pieces
 
 EXTENSIONS = ("", ".bz2", ".gz")  # plain text first: it is the fastest
-
-
-def data_folder() -> Path | None:
-    """The folder of the user's own copies, ``$SWAPSVM_DATA``."""
-    named = os.environ.get("SWAPSVM_DATA")
-    return Path(named).expanduser() if named else None
 
 
 def cache_folder() -> Path:
@@ -45,7 +39,8 @@ def cache_folder() -> Path:
 
 def find(file: DataFile) -> Path | None:
     """The copy to read, if there is one."""
-    folders = [folder for folder in (data_folder(), cache_folder()) if folder]
+    named = os.environ.get("SWAPSVM_DATA")
+    folders = [*([Path(named).expanduser()] if named else []), cache_folder()]
     names = [f"{file.name}{extension}" for extension in EXTENSIONS] + ([file.original] if file.original else [])
     candidates = (folder / name for name in names for folder in folders)
     return next((path for path in candidates if path.is_file()), None)
@@ -78,12 +73,10 @@ def check(path: Path, file: DataFile) -> None:
 def errors_named(path: Path, file: DataFile) -> Iterator[None]:
     """Turn errors about the content into a ``DatasetError`` with the file and the expected checksum."""
     try:
-        yield
-    except DAMAGED as error:
-        if of_the_system(error):
-            raise
-        about = f"{path} is not {file.name} of the registry ({file.expected})"
-        raise DatasetError(f"{about}: {error}; delete or replace it") from None
+        with content_errors_named(f"{path} is not {file.name} of the registry ({file.expected})"):
+            yield
+    except ValueError as error:
+        raise DatasetError(f"{error}; delete or replace it") from None
 
 
 def verified(path: Path, file: DataFile) -> Generator[bytes, None, None]:

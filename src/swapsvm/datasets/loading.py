@@ -79,7 +79,8 @@ def load(name: str, dtype: DTypeLike = np.float64) -> Dataset:
     train, test = RECIPES[entry.recipe](read[0], read[1] if entry.test else None)
     check_sizes(entry, train, test)
     X_test, y_test = (features_of(entry, test), test.y) if test else (None, None)
-    return Dataset(name, features_of(entry, train), train.y, X_test, y_test, task_of(entry), entry.values)
+    task = "classification" if entry.classes else "regression"
+    return Dataset(name, features_of(entry, train), train.y, X_test, y_test, task, entry.values)
 
 
 def obtain(file: DataFile) -> Path:
@@ -90,15 +91,10 @@ def obtain(file: DataFile) -> Path:
 def read_part(entry: Entry, file: DataFile, dtype: DTypeLike) -> Rows:
     """One file as rows."""
     X, y = read_file(obtain(file), file, entry.file_features or entry.features)
-    return Rows(X.astype(dtype, copy=False), y if entry.classes == 0 else integers(y, file))
-
-
-def integers(y: np.ndarray, file: DataFile) -> np.ndarray:
-    """Class labels as integers."""
-    labels = y.astype(np.int64)
+    labels = y.astype(np.int64) if entry.classes else y
     if (labels != y).any():
         raise DatasetError(f"{file.name} has a class label that is not an integer")
-    return labels
+    return Rows(X.astype(dtype, copy=False), labels)
 
 
 def check_sizes(entry: Entry, train: Rows, test: Rows | None) -> None:
@@ -112,8 +108,3 @@ def check_sizes(entry: Entry, train: Rows, test: Rows | None) -> None:
 def features_of(entry: Entry, part: Rows) -> Matrix:
     """X, dense if the registry says so."""
     return part.X.toarray() if entry.dense else part.X
-
-
-def task_of(entry: Entry) -> str:
-    """Classification, unless there are no classes."""
-    return "classification" if entry.classes else "regression"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -61,16 +61,14 @@ class Entry:
 def registry() -> dict[str, Entry]:
     """All entries by name."""
     table = tomllib.loads(files(__package__).joinpath("registry.toml").read_text("utf-8"))
-    known = {name: with_address(DataFile(name, **fields)) for name, fields in table["files"].items()}
+    for fields in table["files"].values():
+        if "address" in fields:
+            fields["address"] = fields["address"].replace("{libsvm}", LIBSVM)
+    known = {name: DataFile(name, **fields) for name, fields in table["files"].items()}
     return {
         name: Entry(name, **{**fields, "train": known[fields["train"]], "test": known.get(fields.get("test"))})
         for name, fields in table["sets"].items()
     }
-
-
-def with_address(file: DataFile) -> DataFile:
-    """The file with its address written out."""
-    return replace(file, address=file.address and file.address.replace("{libsvm}", LIBSVM))
 
 
 def find_entry(name: str) -> Entry:

@@ -28,7 +28,6 @@ OPENERS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
 }
 LARGEST_RATIO = 128  # of text to compressed bytes: published data sets reach 60
 ALWAYS_ALLOWED = 1 << 22  # bytes of text, whatever the ratio
-DAMAGED = (ValueError, EOFError, OSError, zlib.error)  # what parsing and decompressing raise
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
@@ -64,12 +63,8 @@ def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse
     columns = 0 if n_features is None else operator.index(n_features)
     if columns < (n_features is not None):
         raise ValueError(f"n_features must be at least 1, not {n_features}")
-    try:
+    with content_errors_named(source):
         return parse(pieces(source), columns)
-    except DAMAGED as error:
-        if of_the_system(error):
-            raise
-        raise ValueError(f"{name_of(source)}: {error}") from None
 
 
 def parse(text: Iterable[bytes], n_features: int) -> tuple[sparse.csr_matrix, np.ndarray]:
@@ -115,12 +110,11 @@ class Counted(io.RawIOBase):
     """The rest of a binary file and, as far as known, its length. Closing this leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self.length = file, 0
+        self._file, self._read, self.length = file, 0, 0
         if file.seekable():
             here = file.tell()
             self.length = file.seek(0, io.SEEK_END) - here
             file.seek(here)
-        self._read = 0
 
     def readable(self) -> bool:
         return True
@@ -152,9 +146,16 @@ class Bounded(io.RawIOBase):
         return count
 
 
-def of_the_system(error: Exception) -> bool:
-    """Whether the system raised the error (no such file, no permission), not the content."""
-    return getattr(error, "errno", None) is not None
+@contextmanager
+def content_errors_named(source: Source, *others: type[Exception]) -> Iterator[None]:
+    """Turn errors about the content into a ``ValueError`` that names the source; those of the system stay."""
+    kinds: tuple[type[Exception], ...] = (ValueError, EOFError, OSError, zlib.error, *others)
+    try:
+        yield
+    except kinds as error:
+        if getattr(error, "errno", None) is not None:  # no such file, no permission
+            raise
+        raise ValueError(f"{name_of(source)}: {error}") from None
 
 
 def name_of(source: Source) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
@@ -14,22 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
 from ..fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from ..fitting.checkpoint import Checkpoint, as_checkpoint
+from ..fitting.checkpoint import Checkpoint
 from ..fitting.continuation import Kept
 from ..fitting.diagnosis import total_weight, warn_of_scaling
 from ..fitting.inputs import value_type
-from ..fitting.interrupts import Interrupts
-from ..fitting.progress import Callback, Observers
+from ..fitting.progress import Callback
 from ..fitting.session import Reader, Session
 from ..fitting.subproblems import Subproblem
 from ..fitting.workers import Planned, thread_limit
 from ..gram import Gram
 from ..kernels import Kernel
 from ..parameters import check_integer, check_number
-from ..solve import Result, warn_not_converged
-from ..solvers import make_solver
+from ..result import Result, warn_not_converged
 from ..state import Sampling
-from ..stopping import make_stop
 from ..trace import RECORD
 from ..writing import PathLike
 from .declaration import ModelAttribute, estimator, parameter
@@ -161,22 +158,35 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    # ---- fit ------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         """Validate, solve, and read the model."""
 
-    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def _train(self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
-        """``_fit`` in a session; an error or an interrupt leaves an unfitted estimator behind."""
+    @with_callbacks
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train. An error or an interrupt leaves the estimator unfitted.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
+            conversion are not copied: do not write into them during the fit.
+        y : array of shape (n_samples,)
+            Labels of any kind for a classifier, numbers for a regression; detectors of outliers ignore it.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
         watched = hasattr(self, "_skl_callbacks")
         tasks = Tasks(self, self._init_callback_context, X, y, sample_weight) if watched else None
-        session = Session(self, clock=self._clock, tasks=tasks, kept=getattr(self, "_kept", None))
         try:
+            self._check_numbers()
+            session = Session(self, clock=self._clock, tasks=tasks, kept=getattr(self, "_kept", None))
             if tasks:
                 forget_fit(self)  # copies that callbacks see have nothing of the last fit
-            self.check_parameters()
             self._fit(session, X, y, sample_weight)
             if tasks:
                 tasks.end()
@@ -198,35 +208,30 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         """The type of kernel values."""
         return value_type(self, kernel, X)
 
-    def _set_attributes(self, attributes: Mapping[str, object]) -> None:
+    def set_fitted(self, **attributes: object) -> Self:
+        """Give the estimator fitted attributes, such as ``model_``, that come from elsewhere than ``fit``."""
         for name, value in attributes.items():
             setattr(self, name, value)
+        return self
 
     def _set_certificate(self, plan: Sequence[Subproblem], results: list[Result]) -> None:
         self.results_ = results
         self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
         self.dual_gap_ = max(0.0, *(r.gap for r in results))  # below zero it is rounding
         self.relative_gap_ = max(r.relative_gap for r in results)
-        self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "gap")
+        self.stop_reason_ = next((r.stop_reason for r in results if r.stop_reason != "gap"), "gap")
         self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
         self.trace_ = _joined_traces(results)
         self.n_evaluations_ = sum(r.evaluations for r in results)
         for sub, result in zip(plan, results, strict=True):
-            if not result.converged:
+            if result.stop_reason != "gap":
                 warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
                 break
-
-    # ---- parameters -----------------------------------------------------------------------------------------
 
     def check_parameters(self) -> None:
         """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
         self._check_numbers()
-        Interrupts(self.on_interrupt)
-        Observers(self.callbacks, self.verbose)
-        if self.checkpoint is not None:
-            as_checkpoint(self.checkpoint)
-        make_solver(self.solver)
-        make_stop(self.tol, self.eps, self.max_iter, self.max_time)
+        Session(self)
 
     def _check_numbers(self) -> None:
         """Numbers that no part of the fit checks itself: kernels check theirs, stop rules theirs."""
@@ -241,21 +246,26 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             allowed = "a number of megabytes, 0 or more"
             check_number("cache_size", self.cache_size, lambda size: 0 <= size < np.inf, allowed)
 
-    # ---- the fitted model -----------------------------------------------------------------------------------
-
     support_ = ModelAttribute[np.ndarray](lambda model: model.vectors.support)
     support_vectors_ = ModelAttribute[Matrix](lambda model: model.vectors.rows)
 
     @property
     def gamma_(self) -> float:
-        """The number that ``gamma`` came to, if the kernel has one."""
+        """The resolved value of ``gamma``, if the kernel has one."""
+        kernel = self._fitted_kernel()
+        if "gamma" not in kernel.parameter_names():
+            raise AttributeError(f"gamma_ is not available: the kernel {kernel.name!r} has no gamma")
+        return float(getattr(kernel, "gamma"))  # noqa: B009 - not every kernel has one
+
+    def _fitted_kernel(self) -> Kernel:
         check_is_fitted(self)
-        return float(self.model_.vectors.kernel.gamma)
+        kernel: Kernel = self.model_.vectors.kernel
+        return kernel
 
     def _check_linear(self, name: str) -> None:
-        check_is_fitted(self)
-        if self.kernel != "linear":
-            raise AttributeError(f"{name} is only available with kernel='linear', not with kernel={self.kernel!r}")
+        kernel = self._fitted_kernel().name
+        if kernel != "linear":
+            raise AttributeError(f"{name} is only available with kernel='linear', not with kernel={kernel!r}")
 
     def _threads(self) -> int:
         return thread_limit(self.n_jobs) or 0

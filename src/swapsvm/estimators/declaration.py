@@ -10,20 +10,25 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from textwrap import indent
-from typing import Any, Generic, TypeVar, dataclass_transform
+from typing import Any, Generic, Self, TypeVar, dataclass_transform, overload
 
 Default = TypeVar("Default")
 Class = TypeVar("Class")
 Value = TypeVar("Value")
 
 
-def parameter(*, default: Default, kind: str, text: str) -> Default:
+def parameter(*, default: Default, kind: str, text: str, kw_only: bool = True) -> Default:
     """A parameter with its default, its type in words, and what it means."""
-    value: Default = field(default=default, metadata={"kind": kind, "text": text})
+    value: Default = field(default=default, kw_only=kw_only, metadata={"kind": kind, "text": text})
     return value
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
+def same_parameter(owner: Any, name: str, *, default: Default) -> Default:
+    """A parameter that means what it means in another estimator."""
+    return parameter(default=default, **owner.__dataclass_fields__[name].metadata)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, same_parameter))
 def estimator(cls: type[Class]) -> type[Class]:
     """Make the parameters of a class its constructor and its documentation."""
     own = inspect.get_annotations(cls)
@@ -52,8 +57,14 @@ class ModelAttribute(Generic[Value]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: object, owner: type) -> Value:
-        model = getattr(instance, "__dict__", {}).get("model_")
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object, owner: type) -> Value | Self:
+        if instance is None:
+            return self
+        model = vars(instance).get("model_")
         if model is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r} before it is fitted")
         return self._read(model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -40,24 +40,6 @@ class Detector(OutlierMixin, KernelMachine):
 
     _problem: ClassVar[type[OneClass] | type[Ball]]
 
-    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
-            conversion are not copied: do not write into them during the fit.
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y, sample_weight)
-
     def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         X = training_rows(self, X)
         weights = sample_weights(sample_weight, X)
@@ -67,16 +49,16 @@ class Detector(OutlierMixin, KernelMachine):
         weights = merged(self, X, np.zeros(X.shape[0]), weights)
         rows = np.flatnonzero(weights)
         gram = session.open_gram(kernel, X, [rows], self._value_type(kernel, X))
-        total = float(self.slack * self._mean_length(gram, weights) * weights.sum())
+        length = self._mean_length(gram, weights)
+        total = float(self.slack * length * weights.sum())
         self.C_ = 1.0 / total if total > 0 else float("inf")
-        only = Detection((), len(rows), self.C_, unless_ones(weights), self._problem)
+        only = Detection((), len(rows), self.C_, unless_ones(weights), self._problem, length)
         results = self._solve(session, gram, [only], self._attributes)
-        self._set_attributes(self._attributes(only, gram, results[0]))
+        self.set_fitted(**self._attributes(only, gram, results[0]))
         self._set_certificate([only], results)
 
-    def check_parameters(self) -> None:
-        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
-        super().check_parameters()
+    def _check_numbers(self) -> None:
+        super()._check_numbers()
         check_number("slack", self.slack, lambda slack: 0 <= slack < float("inf"), "a finite number, 0 or more")
         if not isinstance(self.contamination, str) or self.contamination != "auto":
             allowed = "'auto' or a number in (0, 0.5]"
@@ -85,12 +67,11 @@ class Detector(OutlierMixin, KernelMachine):
     def _attributes(self, sub: Detection, gram: Gram, at: Solution) -> Mapping[str, object]:
         """The model and the boundary of a solution."""
         model, level = self._solution(sub, gram, at)
-        weights = np.ones(gram.size) if sub.weights is None else sub.weights
         if self.contamination != "auto":
-            rows = gram.groups[0]
+            rows, weights = gram.groups[0], np.ones(gram.size) if sub.weights is None else sub.weights
             scores = model.scores(gram.X, self._threads())[rows]
             level = weighted_quantile(scores, weights[rows], float(self.contamination))
-        rounding = ROUNDING * np.finfo(gram.X.dtype).eps * self._mean_length(gram, weights)
+        rounding = ROUNDING * np.finfo(gram.X.dtype).eps * sub.length
         offset = float(level - rounding)
         return {"model_": replace(model, intercept=-offset), "offset_": offset}
 
@@ -106,7 +87,7 @@ class Detector(OutlierMixin, KernelMachine):
                 f"the mean of k(x, x) is {mean:.3g}: the kernel is not positive semidefinite on these rows"
             )
         if mean and not LEAST_LENGTH < mean < 1 / LEAST_LENGTH:
-            raise ValueError(f"the mean of k(x, x) is {mean:.3g}, out of the range of what is computed: scale the data")
+            raise ValueError(f"the mean of k(x, x) is {mean:.3g}, outside the supported range: scale the data")
         return mean or 1.0
 
     def score_samples(self, X: MatrixLike) -> np.ndarray:

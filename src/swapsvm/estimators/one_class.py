@@ -40,7 +40,7 @@ class OneClassSVM(Detector):
     intercept_, coef_
         ``-offset_``, and, for a linear kernel, w.
     C_ : float
-        The C that ``slack`` came to.
+        The value of C that ``slack`` resolves to.
     dual_gap_, relative_gap_ : float
         The certificate: primal minus dual, absolute and relative to the dual value.
     stop_reason_, n_iter_, fit_status_, trace_, results_, n_evaluations_, cache_counts_, gamma_

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -28,7 +27,7 @@ from ..fitting.session import Session
 from ..fitting.subproblems import PairOfClasses, Solution
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import Pair, Pairwise, one_versus_rest, sides
+from ..models import Pair, Pairwise, sides
 from ..parameters import check_number
 from ..problems import Coefficients
 from .base import KernelMachine
@@ -72,7 +71,7 @@ class SVC(ClassifierMixin, KernelMachine):
     cache_counts_ : dict
         Hits, misses and evictions of cached lines, bytes in use and budget.
     gamma_ : float
-        The number that ``gamma`` came to, if the kernel has one.
+        The resolved value of ``gamma``, if the kernel has one.
 
     Notes
     -----
@@ -111,27 +110,6 @@ class SVC(ClassifierMixin, KernelMachine):
     intercept_ = ModelAttribute[np.ndarray](lambda model: model.intercept)
     n_support_ = ModelAttribute[np.ndarray](lambda model: model.counts)
 
-    # ---- fit ------------------------------------------------------------------------------------------------
-
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
-            conversion are not copied: do not write into them during the fit.
-        y : array of shape (n_samples,)
-            Labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y, sample_weight)
-
     def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         X, y = training_data(self, X, y)
         check_classification_targets(y)
@@ -154,9 +132,8 @@ class SVC(ClassifierMixin, KernelMachine):
         self.shape_fit_ = X.shape
         self._set_certificate(plan, results)
 
-    def check_parameters(self) -> None:
-        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
-        super().check_parameters()
+    def _check_numbers(self) -> None:
+        super()._check_numbers()
         check_number("C", self.C, lambda C: C > 0, "a positive finite number, or inf")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
@@ -181,8 +158,8 @@ class SVC(ClassifierMixin, KernelMachine):
         self, classes: np.ndarray, sub: PairOfClasses, gram: Gram, at: Solution
     ) -> Mapping[str, object]:
         """Attributes of an estimator that is fitted to one pair of classes, of which ``classes_[1]`` is positive."""
-        function = sub.function(gram, at)
-        if sub.positive == sub.pair[0]:
+        function, (positive, _) = sub.function(gram, at), sides((0, 1), 2)
+        if sub.positive != sub.pair[positive]:
             function = Coefficients(function.rows, -function.coef, -function.intercept)
         groups = [gram.groups[c] for c in sub.pair]
         model = self._pairwise(gram.X, gram.kernel, groups, {(0, 1): function})
@@ -197,8 +174,6 @@ class SVC(ClassifierMixin, KernelMachine):
             model = replace(model, vectors=replace(model.vectors, rows=rows))
         return model
 
-    # ---- prediction -------------------------------------------------------------------------------------------
-
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Signed distances in units of the margin.
 
@@ -209,18 +184,13 @@ class SVC(ClassifierMixin, KernelMachine):
         decisions = self.model_.decisions(rows, self._threads())
         if len(self.classes_) == 2:
             return decisions[:, 0]
-        return decisions if self.decision_function_shape == "ovo" else self._scores(decisions)
+        return decisions if self.decision_function_shape == "ovo" else self.model_.scores(decisions)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row; with more than two classes by votes of the pairs, ties by summed decision values."""
         rows = new_rows(self, X)
         decisions = self.model_.certain_decisions(rows, self._threads())
-        two = len(self.classes_) == 2
-        winners = (decisions[:, 0] > 0).astype(int) if two else np.argmax(self._scores(decisions), axis=1)
-        return np.asarray(self.classes_[winners])
-
-    def _scores(self, decisions: np.ndarray) -> np.ndarray:
-        return one_versus_rest(decisions, len(self.classes_), self.model_.present)
+        return np.asarray(self.classes_[self.model_.winners(decisions)])
 
     @property
     def coef_(self) -> np.ndarray:

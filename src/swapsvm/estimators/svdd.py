@@ -48,9 +48,9 @@ class SVDD(Detector):
     squared_norm_ : float
         |c|^2.
     center_ : array of shape (n_features,)
-        c itself, for a linear kernel.
+        The center, for a linear kernel.
     C_ : float
-        The C that ``slack`` came to.
+        The value of C that ``slack`` resolves to.
     dual_gap_, relative_gap_ : float
         The certificate: primal minus dual, absolute and relative to the larger of the dual value and its part of slack.
     stop_reason_, n_iter_, fit_status_, trace_, results_, n_evaluations_, cache_counts_, gamma_

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -24,13 +23,14 @@ LARGEST_RATIO = 1e6  # of k(x, x) and 1/C in single precision
 
 @estimator
 class SVR(RegressorMixin, KernelMachine):
-    """Kernel support vector regression with squared loss outside of a tube, trained on the simplex and certified.
+    """Kernel support vector regression with squared loss outside a tube, trained on the simplex and certified.
 
     The problem solved is, with the prediction f(x) = w'phi(x) + b and sample weights s,
 
         min over w, b:  1/2 |w|^2 + 1/2 b^2 + C/2 sum_i s_i max(|y_i - f(x_i)| - epsilon, 0)^2.
 
-    Every fit reports a certificate: this value at the model minus that of its dual, recomputed in double precision.
+    Every fit reports a certificate: this value at the model minus that of its dual, recomputed in double precision. The
+    bias is regularized, so it is better to centre targets that are far from zero.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class SVR(RegressorMixin, KernelMachine):
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn's SVR; ``fit_status_`` is 0 if the fit converged. Equal rows of the same target are merged as
-        in ``SVC``, and ``support_`` then lists the first of them only.
+        in ``SVC``, and ``support_`` then lists only the first of them.
     epsilon_ : float
-        Half the width of the tube, given or learned.
+        Half the width of the tube, as given or learned.
     dual_gap_, relative_gap_ : float
         The certificate: primal minus dual value, absolute and relative to the dual value. With ``epsilon="auto"`` the
-        primal value has the price of ``epsilon_`` in it.
+        primal value includes the price of ``epsilon_``.
     stop_reason_ : str
-        ``"gap"``, or why the fit ended before (see ``Result``), such as ``"max_time"`` or ``"interrupted"``.
+        ``"gap"``, or why the fit ended earlier (see ``Result``), such as ``"max_time"`` or ``"interrupted"``.
     trace_ : structured array
         Records of the run: pair (0), iteration, support, evaluations, kind, seconds, value, gap.
     results_ : list of one Result
@@ -59,7 +59,7 @@ class SVR(RegressorMixin, KernelMachine):
     cache_counts_ : dict
         Hits, misses and evictions of cached lines, bytes in use and budget.
     gamma_ : float
-        The number that ``gamma`` came to, if the kernel has one.
+        The resolved value of ``gamma``, if the kernel has one.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class SVR(RegressorMixin, KernelMachine):
     >>> model = SVR(C=10, epsilon=0.05).fit(X, y)
     >>> bool(np.abs(model.predict(X) - y).max() < 0.1), model.relative_gap_ <= 0.01, model.stop_reason_
     (True, True, 'gap')
-    >>> len(model.support_) < 100  # the others are inside of the tube
+    >>> len(model.support_) < 100  # the others are inside the tube
     True
     """
 
@@ -97,25 +97,6 @@ class SVR(RegressorMixin, KernelMachine):
     intercept_ = ModelAttribute[np.ndarray](lambda model: np.array([model.intercept]))
     n_support_ = ModelAttribute[np.ndarray](lambda model: np.array([len(model.vectors)], dtype=np.int32))
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
-            float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
-            conversion are not copied: do not write into them during the fit.
-        y : array of shape (n_samples,)
-            Numbers. The bias is regularized, so it is better to centre targets that are far from zero.
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight w counts exactly as w rows; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y, sample_weight)
-
     def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         X, y = training_data(self, X, y, y_numeric=True)
         weights = sample_weights(sample_weight, X)
@@ -126,14 +107,13 @@ class SVR(RegressorMixin, KernelMachine):
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
         only = Regression((), len(rows), self.C, unless_ones(weights), y.astype(np.float64), epsilon)
         results = self._solve(session, gram, [only], self._attributes)
-        self._set_attributes(self._attributes(only, gram, results[0]))
+        self.set_fitted(**self._attributes(only, gram, results[0]))
         self.shape_fit_ = X.shape
         self._set_certificate([only], results)
         self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
 
-    def check_parameters(self) -> None:
-        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
-        super().check_parameters()
+    def _check_numbers(self) -> None:
+        super()._check_numbers()
         check_number("C", self.C, lambda C: 0 < C < np.inf, "a positive finite number")
         if not isinstance(self.epsilon, str) or self.epsilon != "auto":
             allowed = "a finite number, 0 or more, or 'auto'"

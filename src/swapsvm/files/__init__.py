@@ -4,8 +4,8 @@ No reader executes content of a file, or allocates memory out of proportion to t
 
 ::
 
-    save, load ──────────────────── native ── parts ── json_values   a header of JSON values, and arrays
-    export_libsvm, import_libsvm ── libsvm ───────── checks        a model is checked before it is used
+    save, load ──────────────────── native ── fields     a header of JSON values, and arrays
+    export_libsvm, import_libsvm ── libsvm ── checks     a model is checked before it is used
     export_onnx ─────────────────── onnx_graph
     read_table ── tables ── csv_tables, array_tables, parquet_tables
 """

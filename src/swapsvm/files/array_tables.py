@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -20,16 +20,9 @@ from ..container import check_text, require
 from ..datasets.svmlight import Source
 from .table import Request, Table, as_integers
 
+Layout = tuple[tuple[int, ...], np.dtype, Literal["F", "C"]]  # shape, type and order of an array
 LARGEST_RATIO = 1032  # of content to compressed bytes: the limit of deflate
-
-
-class Layout(NamedTuple):
-    """Shape, order and type of an array in a file, and where its data begin."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype
-    offset: int
+HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}  # by npy version
 
 
 @contextmanager
@@ -52,18 +45,15 @@ def path_of(source: Source, kind: str) -> Path:
     return Path(source)
 
 
-# ---- npy and npz -------------------------------------------------------------------------------------------------
-
-
 def read_npy(source: Source, request: Request) -> Table:
     """Memory-map X; read y from ``request.labels`` or from y.npy in the same folder."""
     path = path_of(source, "npy")
     labels = Path(request.labels) if request.labels else path.with_name("y.npy")
     if not labels.exists() and request.n_features is None:
         raise ValueError(f"{path}: the labels file {labels} does not exist: name it with --labels")
-    X = checked_rows(path, _mapped(path))
-    y = checked_labels(labels, np.array(_mapped(labels)), len(X)) if labels.exists() and labels != path else None
-    return Table(X, y)
+    X = _mapped(path)
+    y = np.array(_mapped(labels)) if labels.exists() and labels != path else None
+    return checked_table(path, X, y, labels)
 
 
 def read_npz(source: Source, request: Request) -> Table:
@@ -74,17 +64,15 @@ def read_npz(source: Source, request: Request) -> Table:
         require("X" in names, f"it has no array X, only {names[:8]}")
         require("y" in names or request.n_features is not None, f"it has no array y with the labels, only {names[:8]}")
         arrays = {name: _member(archive, f"{name}.npy") for name in ("X", "y") if name in names}
-    X = checked_rows(path, arrays["X"])
-    return Table(X, checked_labels(path, arrays["y"], len(X)) if "y" in arrays else None)
+    return checked_table(path, arrays["X"], arrays.get("y"), path)
 
 
 def _mapped(path: Path) -> np.ndarray:
     with path.open("rb") as file, parser_errors_named(path, "npy"):
-        layout = _layout(file, os.fstat(file.fileno()).st_size)
-        if 0 in layout.shape:  # nothing to map
-            return np.empty(layout.shape, layout.dtype)
-        order: Literal["F", "C"] = "F" if layout.fortran else "C"
-        return np.memmap(file, layout.dtype, "r", layout.offset, layout.shape, order)
+        shape, dtype, order = _layout(file, os.fstat(file.fileno()).st_size)
+        if 0 in shape:  # nothing to map
+            return np.empty(shape, dtype)
+        return np.memmap(file, dtype, "r", file.tell(), shape, order)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -92,39 +80,31 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     packed = min(info.compress_size, os.stat(str(archive.filename)).st_size)
     require(info.file_size <= LARGEST_RATIO * packed, f"{name} has an impossible size")
     with archive.open(info) as file:
-        layout = _layout(file, info.file_size)
-        values = np.frombuffer(file.read(), layout.dtype)
-    return values.reshape(layout.shape, order="F" if layout.fortran else "C")
+        shape, dtype, order = _layout(file, info.file_size)
+        return np.frombuffer(file.read(), dtype).reshape(shape, order=order)
 
 
 def _layout(file: IO[bytes], size: int) -> Layout:
-    """The layout of an npy file of that size, which must hold the array and nothing else."""
+    """Read the header of an npy file of that size, which must hold the array and nothing else."""
     version = npy.read_magic(file)
-    require(version in ((1, 0), (2, 0)), f"its npy version {version} is unknown")
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = read_header(file)
+    require(version in HEADER_READERS, f"its npy version {version} is unknown")
+    shape, fortran, dtype = HEADER_READERS[version](file)
     require(not dtype.hasobject, "it holds Python objects, which are never loaded: save numbers or text")
     require(dtype.kind in "biufU" and dtype.itemsize, f"its type {dtype} is neither numbers nor text")
     require(all(size >= 0 for size in shape), f"its shape {shape} is impossible")
-    layout = Layout(shape, fortran, dtype, file.tell())
-    room = size - layout.offset
+    room = size - file.tell()
     require(math.prod(shape) * dtype.itemsize == room, f"an array {shape} of {dtype} does not take {room} bytes")
-    return layout
+    return shape, dtype, "F" if fortran else "C"
 
 
-# ---- all ---------------------------------------------------------------------------------------------------------
+def checked_table(path: Path, X: np.ndarray, y: np.ndarray | None, labels: Path) -> Table:
+    """X, which must be a matrix of numbers, and y, if any, from the file ``labels``."""
+    matrix = X.ndim == 2 and X.dtype.kind in "biuf"
+    require(matrix, f"{path}: X is {X.ndim}-dimensional of {X.dtype}, not a matrix of numbers")
+    return Table(X, None if y is None else _checked_labels(labels, y, len(X)))
 
 
-def checked_rows(path: Path, X: np.ndarray) -> np.ndarray:
-    """X, which must be a matrix of numbers."""
-    require(
-        X.ndim == 2 and X.dtype.kind in "biuf",
-        f"{path}: X is {X.ndim}-dimensional of {X.dtype}, not a matrix of numbers",
-    )
-    return X
-
-
-def checked_labels(path: Path, y: np.ndarray, n_rows: int) -> np.ndarray:
+def _checked_labels(path: Path, y: np.ndarray, n_rows: int) -> np.ndarray:
     """y, which must be numbers or text, one per row."""
     require(y.shape == (n_rows,), f"{path}: the labels have shape {y.shape}, not ({n_rows},), one per row")
     if y.dtype.kind == "U":

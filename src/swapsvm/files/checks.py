@@ -1,76 +1,75 @@
-"""Whether the parts of a model fit together: shapes, sums, bounds of indices, finite numbers.
+"""Whether the fields of a model fit together: shapes, sums, bounds of indices, finite numbers.
 
-The compiled core trusts its arrays, so a model from a file is checked before it gets there, and one from memory before
-it gets into a file.
+The compiled core does not check its arrays, so a model from a file is checked before it is used, and a model in memory
+before it is written.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 
 from ..container import require
+from ..estimators import SVC
+from ..models import Pairwise, Vectors
 
 
-def check_model(model: Any) -> None:
-    """``ValueError`` unless the fitted attributes of an SVC describe one model."""
+def check_svc(model: SVC) -> None:
+    """Raise ``ValueError`` unless the fitted attributes of an SVC describe one model."""
     model.check_parameters()
     kernel = model.model_.vectors.kernel
     require(model.kernel == kernel.name, f"its parameter kernel={model.kernel!r} is not the kernel of its fit")
     if kernel.name != "precomputed":
-        kernel.spec()  # the core's own check of types and ranges
+        kernel.spec()  # the core checks types and ranges
     _check_classes(model)
-    _check_coefficients(model)
-    _check_vectors(model)
+    _check_coefficients(model.model_, len(model.classes_))
+    _check_sizes(model)
+    _check_vectors(model.model_.vectors, model.n_features_in_, model.shape_fit_[0])
     _check_certificate(model)
 
 
-def _check_classes(model: Any) -> None:
-    n_classes, n_pairs = len(model.classes_), len(model.classes_) * (len(model.classes_) - 1) // 2
+def _check_classes(model: SVC) -> None:
+    n_classes = len(model.classes_)
     require(model.classes_.ndim == 1 and n_classes >= 2, "it has fewer than two classes")
     require(len(np.unique(model.classes_)) == n_classes, "its classes are not distinct")
     require(_is_finite(model.classes_), "its classes are not finite")
-    present = list(model.model_.present)
-    require(all(map(_is_size, present)) and present == sorted(set(present)), "its present classes are not in order")
-    require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
     require(model.class_weight_.shape == (n_classes,), f"class_weight_ does not have {n_classes} entries")
     require(_are_numbers(model.class_weight_), "class_weight_ has entries that are not finite numbers")
-    require(_are_numbers(model.intercept_, (n_pairs,)), f"intercept_ is not {n_pairs} finite numbers")
 
 
-def _check_coefficients(model: Any) -> None:
-    n_classes, total = len(model.classes_), len(model.support_)
-    counts, rows = model.n_support_, model.support_
+def _check_coefficients(model: Pairwise, n_classes: int) -> None:
+    present, counts, total, n_pairs = model.present, model.counts, len(model.vectors), n_classes * (n_classes - 1) // 2
+    ordered = all(map(_is_size, present)) and list(present) == sorted(set(present))
+    require(ordered, "its present classes are not in order")
+    require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
     require(_are_integers(counts, (n_classes,)), f"n_support_ is not {n_classes} integers")
     require(counts.min() >= 0 and sum(map(int, counts)) == total, f"n_support_ does not add up to {total}")
     shape = (max(n_classes - 1, 1), total)
-    require(_are_numbers(model.dual_coef_, shape), f"dual_coef_ is not a table {shape} of finite numbers")
-    require(model.dual_coef_.dtype == np.float64 == model.intercept_.dtype, "its coefficients are not in float64")
-    require(_are_integers(rows, (total,)), "support_ is not a list of integers")
+    require(_are_numbers(model.coef, shape), f"dual_coef_ is not a table {shape} of finite numbers")
+    require(_are_numbers(model.intercept, (n_pairs,)), f"intercept_ is not {n_pairs} finite numbers")
+    require(model.coef.dtype == np.float64 == model.intercept.dtype, "its coefficients are not in float64")
+
+
+def _check_sizes(model: SVC) -> None:
     require(len(model.shape_fit_) == 2 and all(map(_is_size, model.shape_fit_)), "shape_fit_ is not two sizes")
-    n_rows = model.shape_fit_[0]
-    require(
-        total == 0 or (rows.min() >= 0 and rows.max() < n_rows), f"support_ has rows beyond the {n_rows} of the fit"
-    )
-    require(_are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
-
-
-def _check_vectors(model: Any) -> None:
-    vectors, n_features = model.support_vectors_, model.n_features_in_
+    n_features, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
     require(_is_size(n_features) and n_features >= 1, "n_features_in_ is not a positive integer below 2**31")
-    precomputed = model.kernel == "precomputed"
-    shape = (0, 0) if precomputed else (len(model.support_), n_features)
-    require(vectors.shape == shape, f"its support vectors have shape {vectors.shape}, not {shape}")
-    require(vectors.dtype in (np.float32, np.float64), f"its support vectors are of type {vectors.dtype}")
-    require(_is_finite(vectors.data if sp.issparse(vectors) else vectors), "its support vectors are not finite")
-    require(not precomputed or n_features == model.shape_fit_[0], "its kernel matrix is not as wide as it is high")
-    names = getattr(model, "feature_names_in_", None)
     require(names is None or names.shape == (n_features,), f"feature_names_in_ does not have {n_features} entries")
 
 
-def _check_certificate(model: Any) -> None:
+def _check_vectors(vectors: Vectors, n_features: int, n_rows: int) -> None:
+    rows, support, precomputed = vectors.rows, vectors.support, vectors.kernel.name == "precomputed"
+    require(_are_integers(support) and support.ndim == 1, "support_ is not a list of integers")
+    inside = len(support) == 0 or (support.min() >= 0 and support.max() < n_rows)
+    require(inside, f"support_ has rows beyond the {n_rows} of the fit")
+    shape = (0, 0) if precomputed else (len(support), n_features)
+    require(rows.shape == shape, f"its support vectors have shape {rows.shape}, not {shape}")
+    require(rows.dtype in (np.float32, np.float64), f"its support vectors are of type {rows.dtype}")
+    require(_is_finite(rows if isinstance(rows, np.ndarray) else rows.data), "its support vectors are not finite")
+    require(not precomputed or n_features == n_rows, "its kernel matrix is not square")
+
+
+def _check_certificate(model: SVC) -> None:
+    require(_are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
     for name in ("dual_gap_", "relative_gap_"):
         gap = getattr(model, name, None)
         require(isinstance(gap, float) and gap == gap, f"its certificate has {name}={gap!r}, which is not a number")
@@ -83,7 +82,7 @@ def _check_certificate(model: Any) -> None:
 
 
 def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> None:
-    """``ValueError`` unless the three arrays are a CSR matrix of that shape."""
+    """Raise ``ValueError`` unless the three arrays are a CSR matrix of that shape."""
     n_rows, n_columns = shape
     require(_are_integers(indptr, (n_rows + 1,)), f"indptr is not {n_rows + 1} integers")
     require(data.ndim == 1 and _are_integers(indices, data.shape), "indices and data differ in length")
@@ -93,7 +92,7 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     require(inside, f"indices are not all within the {n_columns} columns")
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**31
 
 

@@ -7,14 +7,13 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
 
 from ..container import require
-from ..datasets.svmlight import DAMAGED, Source, name_of, of_the_system, opened, unpacked
+from ..datasets.svmlight import Source, content_errors_named, opened, unpacked
 from .table import PLACE, Request, Table
 
 DELIMITERS = ",\t;"
@@ -27,22 +26,10 @@ def read_csv(source: Source, request: Request) -> Table:
     The first line is a header if any of its cells, except the label's, is not a number. The delimiter is the first of
     comma, tab and semicolon that occurs in it.
     """
-    try:
-        with text_of(source) as text:
-            return _read(text, request)
-    except (csv.Error, *DAMAGED) as error:
-        if of_the_system(error):
-            raise
-        raise ValueError(f"{name_of(source)}: {error}") from None
-
-
-@contextmanager
-def text_of(source: Source) -> Iterator[io.TextIOWrapper]:
-    """The uncompressed text."""
-    with opened(source) as file, unpacked(file) as content:
+    with content_errors_named(source, csv.Error), opened(source) as file, unpacked(file) as content:
         text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
         try:
-            yield text
+            return _read(text, request)
         finally:
             text.detach()
 
@@ -69,8 +56,7 @@ def _read(text: io.TextIOWrapper, request: Request) -> Table:
             raise ValueError(f"line {reader.line_num}: {error}") from None
     n_features = width - (at is not None)
     require(n_features, "has no features: its only column is the labels")
-    X = np.array(values).reshape(-1, n_features)
-    return Table(X, None if at is None else labels_of(labels, seen))
+    return Table(np.array(values).reshape(-1, n_features), None if at is None else _labels_of(labels, seen))
 
 
 def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
@@ -103,7 +89,7 @@ def _numbers(cells: list[str]) -> list[float]:
     return numbers
 
 
-def labels_of(texts: list[str], distinct: Iterable[str]) -> np.ndarray:
+def _labels_of(texts: list[str], distinct: Iterable[str]) -> np.ndarray:
     """Integers or else numbers if all labels are, else text (objects: no padding to the longest)."""
     if all(map(INTEGER.fullmatch, distinct)):
         return np.array([int(text) for text in texts], dtype=np.int64)

@@ -11,8 +11,6 @@ from .libsvm import KERNEL_NAMES, export_libsvm, import_libsvm
 from .native import MODEL, load, save
 from .onnx_graph import export_onnx, import_onnx
 
-LIBSVM_BEGINS = b"svm_type"
-
 
 def read_model(path: PathLike) -> SVC:
     """Read a model in swapsvm's format or in LIBSVM's text."""
@@ -23,7 +21,7 @@ def format_of_model(path: PathLike) -> str:
     """``"native"`` or ``"libsvm"``."""
     with Path(path).open("rb") as file:
         head = file.read(len(MODEL.magic))
-    if head.startswith(LIBSVM_BEGINS):
+    if head.startswith(b"svm_type"):
         return "libsvm"
     if head == MODEL.magic:
         return "native"

@@ -1,11 +1,11 @@
-"""Models in files of the package's own format (see ``container``)."""
+"""Models in swapsvm's own file format (see ``container``)."""
 
 from __future__ import annotations
 
-from ..container import Format, Json, as_mapping, as_text, opened, require
+from ..container import Format, as_mapping, as_text, opened, require
 from ..estimators import SVC
 from ..writing import PathLike
-from .parts import Parts, put_together, taken_apart
+from .fields import Header, fields_of, svc_of
 
 MODEL = Format(b"\x89swapsvm\r\n\x1a\n", 1, "a model saved by swapsvm")
 
@@ -13,21 +13,21 @@ MODEL = Format(b"\x89swapsvm\r\n\x1a\n", 1, "a model saved by swapsvm")
 def save(model: SVC, path: PathLike) -> None:
     """Write a fitted SVC to a file.
 
-    The file appears as a whole or not at all. Support vectors, coefficients, parameters and the certificate are kept
-    bit for bit; ``trace_``, ``results_`` and ``cache_counts_`` are not. A parameter that is an object of the running
-    program (such as a ``RandomState``) comes back as its default.
+    The file is written completely or not at all. Support vectors, coefficients, parameters and the certificate are
+    saved bit for bit; ``trace_``, ``results_`` and ``cache_counts_`` are not saved. A parameter that is not a plain
+    value (such as a ``RandomState``) is saved as its default.
 
     Parameters
     ----------
     model : SVC
-        Fitted; its kernel may be any but a callable.
+        A fitted model with any kernel except a callable.
     path : str or path
-        Where to; what is there is replaced.
+        Output file; an existing file is replaced.
 
     Raises
     ------
     ValueError
-        If the model is not fitted or has something that cannot be written.
+        If the model is not fitted or cannot be saved.
 
     Examples
     --------
@@ -43,12 +43,11 @@ def save(model: SVC, path: PathLike) -> None:
     >>> model.predict(X[:2]).tolist(), model.stop_reason_
     ([0, 0], 'gap')
     """
-    parts = taken_apart(model)
-    MODEL.write(path, parts.header, parts.arrays)
+    MODEL.write(path, *fields_of(model))
 
 
 def load(path: PathLike) -> SVC:
-    """Read what ``save`` wrote.
+    """Read a model that ``save`` wrote.
 
     Parameters
     ----------
@@ -57,17 +56,17 @@ def load(path: PathLike) -> SVC:
     Returns
     -------
     SVC
-        Predicts as the saved one, bit for bit.
+        Its predictions equal those of the saved model bit for bit.
 
     Raises
     ------
     ValueError
-        If the file is not a model, is truncated, damaged, or of a newer version; the message says which.
+        If the file is not a model, truncated, damaged, or of a newer version; the message says which.
     """
     with opened(path) as file:
         header, arrays = MODEL.read(file)
         _check_kind(header)
-        return put_together(Parts(header, arrays))
+        return svc_of(header, arrays)
 
 
 def read_version(path: PathLike) -> str:
@@ -78,7 +77,7 @@ def read_version(path: PathLike) -> str:
         return as_text(as_mapping(header["versions"])["swapsvm"])
 
 
-def _check_kind(header: dict[str, Json]) -> None:
+def _check_kind(header: Header) -> None:
     estimator, versions = header.get("estimator"), header.get("versions")
     require(estimator == "SVC", f"it holds {estimator!r}, which is not an SVC")
     named = isinstance(versions, dict) and isinstance(versions.get("swapsvm"), str)

@@ -6,20 +6,18 @@ sizes are compared with that of the file before anything is read, and text stays
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..container import require
 from ..datasets.svmlight import Source
-from .array_tables import LARGEST_RATIO, checked_labels, checked_rows, parser_errors_named, path_of
+from .array_tables import LARGEST_RATIO, checked_table, parser_errors_named, path_of
 from .table import Request, Table
 
 if TYPE_CHECKING:
     from pyarrow import Array, DataType
-    from pyarrow.parquet import ColumnChunkMetaData, FileMetaData, ParquetFile
+    from pyarrow.parquet import FileMetaData, ParquetFile
 
 ALWAYS_ALLOWED = 1 << 24  # bytes of content, whatever the size of the file
 BATCH = 1 << 16  # rows
@@ -31,8 +29,8 @@ class Plan(NamedTuple):
 
     names: list[str]
     at: int | None
-    text: bool = False
-    batch: int = BATCH
+    text: bool
+    batch: int
 
     @property
     def dictionaries(self) -> list[str] | None:
@@ -43,7 +41,10 @@ class Plan(NamedTuple):
 def read_parquet(source: Source, request: Request) -> Table:
     """Read columns of numbers, and a label column of numbers or text."""
     path = path_of(source, "Parquet")
-    parquet = _import_parquet()
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError('Parquet files need pyarrow: pip install "swapsvm[parquet]"') from None
     with path.open("rb") as opened, parser_errors_named(path, "Parquet"):
         with parquet.ParquetFile(opened) as file:
             plan = _plan(file, request)
@@ -51,35 +52,21 @@ def read_parquet(source: Source, request: Request) -> Table:
         opened.seek(0)
         with parquet.ParquetFile(opened, read_dictionary=plan.dictionaries) as file:
             X, y = _read(file, plan)
-    return Table(checked_rows(path, X), None if y is None else checked_labels(path, y, len(X)))
-
-
-def _import_parquet() -> ModuleType:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError('Parquet files need pyarrow: pip install "swapsvm[parquet]"') from None
-    return parquet
-
-
-# ---- before anything is read -------------------------------------------------------------------------------------
+    return checked_table(path, X, y, path)
 
 
 def _plan(file: ParquetFile, request: Request) -> Plan:
     """The columns, which must be numbers; the label column can be text."""
-    schema = file.schema_arrow
-    names = list(schema.names)
-    at, text = request.column(names, named=True), False
-    for place, name in enumerate(names):
-        kind = schema.field(place).type
+    names, types = list(file.schema_arrow.names), file.schema_arrow.types
+    at = request.column(names, named=True)
+    for place, (name, column) in enumerate(zip(names, types, strict=True)):
         if place == at:
-            text = _is_text(kind)
-            require(
-                text or _is_number(kind), f"label column {name!r} has type {kind}, which is neither numbers nor text"
-            )
+            require(_kind(column), f"label column {name!r} has type {column}, which is neither numbers nor text")
         else:
-            require(_is_number(kind), f"column {name!r} has type {kind}, which is not a number")
-    return Plan(names, at, True, _rows_at_a_time(file.metadata, at)) if at is not None and text else Plan(names, at)
+            require(_kind(column) == "number", f"column {name!r} has type {column}, which is not a number")
+    if at is None or _kind(types[at]) == "number":
+        return Plan(names, at, False, BATCH)
+    return Plan(names, at, True, _rows_at_a_time(file.metadata, at))
 
 
 def _check_sizes(metadata: FileMetaData, n_bytes: int) -> None:
@@ -87,7 +74,8 @@ def _check_sizes(metadata: FileMetaData, n_bytes: int) -> None:
     most = max(LARGEST_RATIO * n_bytes, ALWAYS_ALLOWED)
     cells = metadata.num_rows * max(metadata.num_columns, 1)
     require(8 * cells <= most, f"it has {cells} cells, which is too many for a file of its size")
-    total = sum(chunk.total_uncompressed_size for chunk in _chunks(metadata))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    total = sum(group.column(place).total_uncompressed_size for group in groups for place in range(group.num_columns))
     require(0 <= total <= most, f"it has {total} bytes of content, which is too many for a file of its size")
 
 
@@ -98,26 +86,14 @@ def _rows_at_a_time(metadata: FileMetaData, label: int) -> int:
     return max(1, min(MOST_SHARED, MOST_IN_BATCH // max(lengths, default=1))) if any(lengths) else BATCH
 
 
-def _chunks(metadata: FileMetaData) -> Iterator[ColumnChunkMetaData]:
-    groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
-    return (group.column(place) for group in groups for place in range(group.num_columns))
-
-
-def _is_number(kind: DataType) -> bool:
+def _kind(column: DataType) -> str:
+    """``"number"``, ``"text"`` or nothing."""
     from pyarrow import types
 
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
-
-
-def _is_text(kind: DataType) -> bool:
-    from pyarrow import types
-
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-# ---- reading -----------------------------------------------------------------------------------------------------
+    values = column.value_type if types.is_dictionary(column) else column
+    if types.is_integer(values) or types.is_floating(values) or types.is_boolean(values):
+        return "number"
+    return "text" if types.is_string(values) or types.is_large_string(values) else ""
 
 
 def _read(file: ParquetFile, plan: Plan) -> tuple[np.ndarray, np.ndarray | None]:

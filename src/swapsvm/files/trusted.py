@@ -1,4 +1,4 @@
-"""What skops is to trust when it reads a pickled estimator: ``skops.io.load(path, trusted=TRUSTED_TYPES)``."""
+"""Types that skops must trust to load an estimator: ``skops.io.load(path, trusted=TRUSTED_TYPES)``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..estimators import SVC, SVDD, SVR, OneClassSVM
 from ..fitting.checkpoint import Checkpoint
 from ..kernels import KERNELS
 from ..models import Center, Expansion, Pairwise, Vectors
-from ..solve import Result
+from ..result import Result
 from ..state import Sampling
 from ..trace import Trace
 

@@ -22,11 +22,13 @@ from ..arrays import ArrayLike, MatrixLike
 from ..problems import Quadratic
 from .subproblems import Labels, Subproblem
 
+Method = TypeVar("Method")
+
 try:
+    from sklearn import callback
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as with_callbacks
 except ImportError:
-    Method = TypeVar("Method")
+    callback = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]  # stands in for the one of scikit-learn 1.9
         """``set_callbacks`` does not exist before scikit-learn 1.9."""
@@ -39,9 +41,11 @@ except ImportError:
                 "with every version"
             )
 
-    def with_callbacks(method: Method) -> Method:
-        """The method itself: there is nothing to tear down."""
-        return method
+
+def with_callbacks(method: Method) -> Method:
+    """A method whose callbacks are torn down at its end; before scikit-learn 1.9 the method itself."""
+    decorated: Method = method if callback is None else callback.with_callbacks(method)
+    return decorated
 
 
 if TYPE_CHECKING:

@@ -15,16 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from .._core import snapshot_fields
 from ..container import Format, faults_named, opened, require
 from ..rays import KINDS
-from ..solve import Run, Standing, Watcher, warn_user
-from ..trace import RAW, Trace
+from ..result import warn_user
+from ..run import Observer, Run
+from ..trace import RAW, Standing, Trace
 from ..writing import PathLike, check_writable_file
 from .subproblems import Subproblem
 
-CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 1, "a checkpoint written by swapsvm")
+CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 2, "a checkpoint written by swapsvm")
 NUMBERS = ("stage", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Standing
-SNAPSHOT = ("active", "slots", "kept", "weights", "h", "numbers", "counts", "looks")  # of a state
+LOOKS = ("patience", "empty_samples")  # of a state that samples
+SNAPSHOT = (*snapshot_fields(), *LOOKS)  # of a state
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,8 @@ class CheckpointFile:
             require(not np.isnan([run.state.value, run.state.gap]).any(), "its numbers are not those of a run")
         return True
 
-    def watchers(self, sub: Subproblem) -> list[Watcher]:
-        """Who writes the file while a run goes on."""
+    def observers(self, sub: Subproblem) -> list[Observer]:
+        """Who writes the file while a run continues."""
         return [CheckpointWriter(self, sub)]
 
     def note(self, sub: Subproblem, run: Run) -> None:
@@ -120,8 +123,8 @@ class CheckpointFile:
             arrays |= {f"{place}/{name}": values for name, values in stored.items()}
         try:
             CHECKPOINT.write(self._checkpoint.path, header, arrays)
-        except OSError as error:  # such as a full disk: the fit is worth more than its copy
-            warn_user(f"this checkpoint could not be written, and the fit goes on: {error}", RuntimeWarning)
+        except OSError as error:  # such as a full disk: the fit is worth more than its checkpoint
+            warn_user(f"this checkpoint could not be written; the fit continues: {error}", RuntimeWarning)
         self._written = time.monotonic()
 
     def _read(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[int, Standing]:
@@ -131,13 +134,13 @@ class CheckpointFile:
             f"this checkpoint is of another fit: {', '.join(others)} differ. Remove it, or name another file",
         )
         runs = {int(place): entry for place, entry in header["runs"].items()}
-        require(set(runs) <= set(self._place.values()), "it has a run of no problem of this fit")
+        require(set(runs) <= set(self._place.values()), "it has a run of a problem that this fit does not have")
         parts = {place: _arrays_of(place, arrays) for place in runs}
         return {place: _standing(entry, parts[place]) for place, entry in runs.items()}
 
 
 class CheckpointWriter:
-    """Brings a checkpoint file up to date while one of its runs goes on."""
+    """Brings a checkpoint file up to date during one of its runs."""
 
     next_gap = 0.0
 
@@ -168,8 +171,11 @@ def _standing(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Standing:
     """A standing from a file. Its numbers are checked here, its arrays by the core when they are restored."""
     counts = [entry[name] for name in ("stage", "iteration", "evaluations", "fruitless")]
     require(_are_counts(counts), "its counts are not integers")
-    looks = arrays["looks"].tolist()
-    require(len(looks) == 2 and _are_counts(looks), "its looks are not two integers")
+    looks = [arrays[name].tolist() for name in LOOKS]
+    require(
+        all(isinstance(look, list) and len(look) == 1 and _are_counts(look) for look in looks),
+        "its counts of samples are not integers",
+    )
     require(isinstance(entry["seconds"], float) and 0 <= entry["seconds"] < math.inf, "its seconds are not a number")
     trace = Trace(bool(entry["memory_pays"]))
     raw = arrays.pop("trace")

@@ -15,39 +15,14 @@ from ..arrays import CsrMatrix, Matrix
 from ..gram import Gram
 from ..kernels import Function, Kernel
 from ..problems import Quadratic
-from ..solve import Standing
 from ..state import Sampling, State
+from ..trace import Standing
 from .subproblems import Labels, Subproblem
 
 PROBES = 16  # rows on which the values of a kernel function identify it
 
 SolverSettings = tuple[str, int | Sampling | None]
-
-
-@dataclass(frozen=True)
-class GramIdentity:
-    """What a Gram was made from: two with the same identity hold the same kernel values."""
-
-    kernel: str
-    dtype: np.dtype
-    cache_size: float | None
-    n_threads: int | None
-    groups: str
-    rows: str
-
-    @classmethod
-    def of(
-        cls,
-        kernel: Kernel,
-        X: Matrix,
-        groups: list[np.ndarray],
-        dtype: np.dtype,
-        cache_size: float | None,
-        n_threads: int | None,
-    ) -> GramIdentity:
-        """From the arguments of a Gram."""
-        rows = fingerprint(*(group.astype(np.int32) for group in groups))
-        return cls(kernel_identity(kernel, X), dtype, cache_size, n_threads, rows, fingerprint(X))
+GramIdentity = tuple[object, ...]  # what a Gram was made from; its rows come last
 
 
 @dataclass(frozen=True)
@@ -70,7 +45,7 @@ class Kept:
 
     def serves(self, identity: GramIdentity) -> bool:
         """Whether the Gram still is the one of this identity: the rows it refers to must not have been changed."""
-        return self.identity == identity and fingerprint(self.gram.X) == identity.rows
+        return self.identity == identity and fingerprint(self.gram.X) == identity[-1]
 
     def exactly(self, sub: Subproblem, problem: Quadratic, solver: SolverSettings) -> KeptRun | None:
         """The run of the same problem with the same solver."""

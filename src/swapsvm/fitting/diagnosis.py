@@ -1,7 +1,7 @@
-"""Data and kernels that cannot give a good model, told from a few rows before the fit.
+"""Warnings before the fit about data and kernels that cannot give a good model, from a look at a few rows.
 
-Only of kernels of a distance r, k = exp(-gamma r) with r the sum over the columns of |x_j - z_j|^power. A false alarm
-is worse than silence: every threshold is where there is no doubt left, and few rows say nothing.
+Only for kernels of a distance r: k = exp(-gamma r), where r is the sum over the columns of |x_j - z_j|^power. A false
+alarm is worse than silence: thresholds leave no doubt, and a small number of rows is never judged.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Matrix
 from ..columns import without_empty_columns
 from ..gram import Gram
-from ..kernels import Laplacian, Rbf
+from ..kernels import Kernel, Laplacian, Rbf
 from ..problems import Quadratic
-from ..solve import warn_user
+from ..result import warn_user
 
 FEWEST_ROWS = 50
-WIDE = 1 << 20  # columns, more than which are not told apart by name
-PAIRS = 128  # of rows whose distances are looked at
+WIDE = 1 << 20  # columns; of wider data the empty columns are left out and none is named
+PAIRS = 128  # pairs of rows whose distances are computed
 MOST_OF_A_DISTANCE = 0.9
-SWAMPED = 100.0  # times as far apart as values of the median other column; standardized and rare 0/1 columns: up to 16
+SWAMPED = 100.0  # times the spread of the median other column; standardized and rare 0/1 columns: up to 16
 ROWS_FOR_SUMS, VALUES_AT_A_TIME = 16, 1 << 20
-SLIGHT = 0.01  # what a kernel matrix may differ from the identity, or from a constant one, in units of a margin
-POWERS = {Rbf: 2, Laplacian: 1}
+SLIGHT = 0.01  # largest difference of a kernel matrix from the identity, or a constant one, in units of a margin
+POWERS: dict[type[Kernel], int] = {Rbf: 2, Laplacian: 1}
 
 
 class ScalingWarning(UserWarning):
-    """The columns of X, or gamma, are scaled such that no good model can be expected.
+    """The scale of the columns of X, or of gamma, rules out a good model.
 
     Examples
     --------
@@ -49,16 +49,16 @@ class ScalingWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Sample:
-    """Distances of some pairs of rows, and what each column has to do with them."""
+    """Distances of some pairs of rows, and the share of each column in them."""
 
     distances: np.ndarray
     shares: np.ndarray  # of each column in a distance, on average over the pairs
     spreads: np.ndarray  # root mean square of the differences in each column
-    complete: bool = True  # or without the empty ones of many columns
+    complete: bool = True  # False if empty columns were left out
 
     @classmethod
-    def of(cls, X: Any, rows: np.ndarray, power: int) -> Sample:
-        """Rows at equal steps through the data, each against one that is far from it there."""
+    def of(cls, X: Matrix, rows: np.ndarray, power: int) -> Sample:
+        """Rows at equal steps through the data, each paired with one a third of the data away."""
         picked = rows[np.linspace(0, len(rows) - 1, min(len(rows), PAIRS)).astype(np.intp)]
         apart = sp.csr_array(X[picked] - X[np.roll(picked, len(picked) // 3)], dtype=np.float64)
         (apart,) = without_empty_columns(apart, beyond=WIDE)
@@ -72,7 +72,7 @@ class Sample:
 
 
 def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:
-    """Say what is wrong with columns or gamma, if it is beyond doubt.
+    """Warn of what is wrong with the columns or gamma, if it is beyond doubt.
 
     ``total_weight`` is the sum over the rows of C times their weight.
     """
@@ -83,7 +83,7 @@ def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequen
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sample = Sample.of(gram.X, rows, power)
         if not np.isfinite(sample.distances).all():
-            return  # numbers out of range are an error of the fit
+            return  # the fit raises an error for numbers out of range
         found = [about_columns(sample, gram, names), about_gamma(sample, gram, rows, total_weight)]
     if any(found):
         warn_user(" ".join(filter(None, found)), ScalingWarning)
@@ -96,7 +96,7 @@ def total_weight(problems: Iterable[Quadratic]) -> float:
 
 
 def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:
-    """Few columns that make up all distances although others vary: those would count if they were scaled."""
+    """A complaint if few columns make up all distances although others vary."""
     if not sample.complete:
         return None
     order = np.argsort(-sample.shares, kind="stable")
@@ -118,7 +118,7 @@ def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> st
 
 
 def _listed(columns: np.ndarray, names: Sequence[str] | None) -> str:
-    """The first of them, by name or as NumPy would take them."""
+    """The first few columns, by name or as a NumPy index."""
     marks = [str(j) if names is None else repr(str(names[j])) for j in columns[:3]]
     shown = ", ".join(marks if len(columns) <= 3 else [*marks, "..."])
     if names is not None:
@@ -127,37 +127,37 @@ def _listed(columns: np.ndarray, names: Sequence[str] | None) -> str:
 
 
 def _by_size(spreads: np.ndarray) -> bool:
-    """Whether columns stand in the order of their spreads, as components do: those are small for a reason."""
+    """Whether columns are sorted by spread, as principal components are: those are small for a reason."""
     steps = np.diff(spreads)
     return len(spreads) >= 5 and bool(max(np.mean(steps <= 0), np.mean(steps >= 0)) > 0.9)
 
 
 def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Callable[[], float]) -> str | None:
-    """A kernel matrix that is the identity, or a constant one."""
+    """A complaint if the kernel matrix is the identity, or constant."""
     apart = sample.distances[sample.distances > 0]
     if not len(apart):
         return None
-    gamma = gram.kernel.gamma  # type: ignore[attr-defined]
+    gamma = gram.kernel.gamma  # type: ignore[attr-defined]  # kernels of a distance have one
     usual = f"A usual start is 1 / (median distance), here about {1 / np.median(apart):.1g}."
     if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and is_identity(gram, rows):
         return (
-            f"gamma={gamma:.3g} is so large that each row is like itself only: the kernel matrix is the identity within"
-            f" {SLIGHT:.0%}, and the model knows its rows by heart and nothing else. {usual}"
+            f"gamma={gamma:.3g} is so large that each row resembles only itself: the kernel matrix is the identity"
+            f" within {SLIGHT:.0%}, and the model will memorize the training set. {usual}"
         )
-    # The part of K that is not constant has a trace of n times this mean: its largest eigenvalue is no larger.
+    # The part of K that is not constant has trace n times this mean, which bounds its largest eigenvalue.
     varying = float(np.mean(-np.expm1(-gamma * apart)))
     if varying < SLIGHT and varying * total_weight() < SLIGHT:
         return (
-            f"gamma={gamma:.3g} is so small that all rows are alike: with this C the model can tell none from another."
+            f"gamma={gamma:.3g} is so small that all rows look alike: with this C the model cannot distinguish them."
             f" {usual}"
         )
     return None
 
 
 def is_identity(gram: Gram, rows: np.ndarray) -> bool:
-    """Whether the kernel values of a row with all others sum up to next to nothing, for nine rows of ten.
+    """Whether the kernel values of a row with all others sum to nearly 0, for nine rows in ten.
 
-    Eigenvalues are then within that of 1 (Gershgorin).
+    Eigenvalues are then that close to 1 (Gershgorin).
     """
     picked = rows[np.linspace(0, len(rows) - 1, ROWS_FOR_SUMS).astype(np.intp)]
     step = VALUES_AT_A_TIME // ROWS_FOR_SUMS

@@ -1,27 +1,27 @@
-"""Rows that are repeated, merged into one.
+"""Repeated rows, merged into one.
 
-s equal variables of ridge 1/C are exactly one of ridge 1/(C s): the first of equal rows gets the weight of all, the
-others get 0 and are left out. The key of a row (its class, or its target) has to be the same as well.
+s equal variables with ridge 1/C are exactly one variable with ridge 1/(C s): the first of equal rows gets the weight of
+all, the others get 0 and are left out. Their keys (class or target) must be equal, too.
 
-Rows are compared by a hash of 64 bits, and those with the same hash number by number. A look at a few rows decides
-whether that is worth a pass over the data: of s rows out of n, m copies of each make about s^2 (m - 1) / (2 n) pairs.
+Rows are compared by a 64-bit hash, and rows with the same hash number by number. A sample decides whether that is worth
+a pass over the data: s of n rows, of which each has m copies, contain about s^2 (m - 1) / (2 n) pairs.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-FEWEST_ROWS = 1024  # smaller fits take milliseconds
-PAYS = 0.1  # part of the rows that merging has to save
-SAMPLE, PER_ROOT = 2048, 8  # rows to look at: at least SAMPLE, and PER_ROOT times the root of their number
+from ..arrays import CsrMatrix, Matrix
+
+FEWEST_ROWS = 1024  # smaller fits take milliseconds anyway
+PAYS = 0.1  # part of the rows that merging must save
+SAMPLE, PER_ROOT = 2048, 8  # rows of the sample: at least SAMPLE, and PER_ROOT times the root of their number
 PIECE = 1 << 17  # numbers of one piece of the data
 
 
-def merged_weights(X: Any, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weights of all rows with those of equal rows of the same key added up at the first of them.
+def merged_weights(X: Matrix, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weights of all rows, with those of equal rows of the same key added up at the first of them.
 
     Rows of weight 0 take no part. The weights themselves are returned if merging does not pay.
     """
@@ -41,17 +41,19 @@ def merged_weights(X: Any, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return merged
 
 
-def pays(X: Any, keys: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether a sample is full of copies, or has as many pairs of equal rows as many pairs in all would make."""
+def pays(X: Matrix, keys: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether the sample is full of copies, or has enough pairs of equal rows to expect many in all data."""
     count = min(len(rows), max(SAMPLE, int(PER_ROOT * len(rows) ** 0.5)))
     some = rows[np.sort(np.random.default_rng(0).choice(len(rows), count, replace=False, shuffle=False))]
     _, times = np.unique(row_hashes(X, keys, some), return_counts=True)
-    more_copies = 2 * len(rows) * np.count_nonzero(times == 2) / count**2  # of a row that is not among the frequent
+    more_copies = (
+        2 * len(rows) * np.count_nonzero(times == 2) / count**2
+    )  # of a row that is not among the frequent ones
     return bool(count - len(times) >= PAYS * count or more_copies >= 2 * PAYS)
 
 
-def row_hashes(X: Any, keys: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A number for each of the rows, the same for equal numbers; -0.0 equals 0.0."""
+def row_hashes(X: Matrix, keys: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """A hash of each row, equal for equal rows; -0.0 equals 0.0."""
     hashes = np.empty(len(rows), np.uint64)
     for part in _pieces(X, len(rows)):
         piece = X[rows[part]]
@@ -60,7 +62,7 @@ def row_hashes(X: Any, keys: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return hashes
 
 
-def are_equal(X: Any, keys: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+def are_equal(X: Matrix, keys: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Whether the k-th of the rows equals the k-th of the others, number by number."""
     equal = keys[rows] == keys[others]
     for part in _pieces(X, len(rows)):
@@ -74,8 +76,8 @@ def are_equal(X: Any, keys: np.ndarray, rows: np.ndarray, others: np.ndarray) ->
     return equal
 
 
-def _pieces(X: Any, count: int) -> list[slice]:
-    per_row = (X.nnz // X.shape[0] if sp.issparse(X) else X.shape[1]) + 1
+def _pieces(X: Matrix, count: int) -> list[slice]:
+    per_row = (X.shape[1] if isinstance(X, np.ndarray) else X.nnz // X.shape[0]) + 1
     step = max(PIECE // per_row, 1)
     return [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
 
@@ -84,15 +86,15 @@ def _dense_hashes(rows: np.ndarray) -> np.ndarray:
     return (_mixed(_bits(rows)) * _multipliers(np.arange(rows.shape[1]))).sum(axis=1, dtype=np.uint64)
 
 
-def _sparse_hashes(rows: Any) -> np.ndarray:
-    """The same sum over the entries of each row; the hash of 0 is taken off, so that zeros may be stored or not."""
+def _sparse_hashes(rows: CsrMatrix) -> np.ndarray:
+    """The same sum over the entries of each row, minus the hash of 0: stored zeros make no difference."""
     entries = (_mixed(_bits(rows.data)) - _mixed(_bits(np.zeros(1)))) * _multipliers(rows.indices)
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
     return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Numbers of 64 bits that are equal for equal values."""
+    """64-bit integers that are equal for equal values."""
     return (values.astype(np.float64) + 0.0).view(np.uint64)
 
 

@@ -32,9 +32,6 @@ class KernelSettings(Protocol):
     tol: float
 
 
-# ---- rows ---------------------------------------------------------------------------------------------------
-
-
 def training_data(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool
 ) -> tuple[Matrix, np.ndarray]:
@@ -82,9 +79,6 @@ def _with_own_structure(X: CsrMatrix) -> CsrMatrix:
     return type(X)((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
 
-# ---- weights ------------------------------------------------------------------------------------------------
-
-
 def sample_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
     """One finite number, 0 or more, for each row."""
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
@@ -111,9 +105,6 @@ def merged(settings: KernelSettings, X: Matrix, keys: np.ndarray, weights: np.nd
 def unless_ones(weights: np.ndarray) -> np.ndarray | None:
     """The weights, or None if all are 1."""
     return weights if (weights != 1).any() else None
-
-
-# ---- kernel and precision -----------------------------------------------------------------------------------
 
 
 def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> Kernel:

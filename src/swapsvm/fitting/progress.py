@@ -8,13 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Self
 
 from ..problems import Quadratic
-from ..solve import Result, Run, Watcher
+from ..result import Result
+from ..run import Observer, Run
 from ..stopping import Progress
 from .callbacks import Attributes, Tasks
 from .subproblems import Labels, Subproblem
@@ -62,24 +63,25 @@ Display = Callable[[FitProgress], None]
 ReadRun = Callable[[Run], Mapping[str, object]]  # attributes of an estimator fitted to the present weights of a run
 
 
+def checked_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
+    """The callbacks as a list; ``ValueError`` if one of them cannot be called."""
+    if callbacks is not None and not callable(callbacks) and not isinstance(callbacks, Iterable):
+        raise ValueError(f"callbacks={callbacks!r} must be a function of the progress, or a list of them")
+    listed = [] if callbacks is None else [callbacks] if callable(callbacks) else list(callbacks)
+    for callback in listed:
+        if not callable(callback):
+            raise ValueError(f"callbacks={callback!r} is not callable: pass functions of the progress")
+    return listed
+
+
 class Observers:
     """Notifies callbacks, the display and scikit-learn's tasks, one after the other.
 
     It is also a stop rule: every problem ends once a callback has returned False.
     """
 
-    def __init__(
-        self,
-        callbacks: Callback | Iterable[Callback] | None,
-        verbose: int,
-        pairs: int = 1,
-        tasks: Tasks | None = None,
-    ) -> None:
-        self.callbacks = [] if callbacks is None else [callbacks] if callable(callbacks) else list(callbacks)
-        for callback in self.callbacks:
-            if not callable(callback):
-                raise ValueError(f"callbacks={callback!r} is not callable: pass functions of the progress")
-        self.pairs, self.pairs_done, self.tasks, self.stopped = pairs, 0, tasks, False
+    def __init__(self, callbacks: list[Callback], verbose: int, pairs: int, tasks: Tasks | None) -> None:
+        self.callbacks, self.pairs, self.pairs_done, self.tasks, self.stopped = callbacks, pairs, 0, tasks, False
         self._verbose, self._lock, self._open = verbose, threading.Lock(), ExitStack()
         self.display: Display | None = None
 
@@ -91,10 +93,10 @@ class Observers:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def watchers(self, sub: Subproblem, read: ReadRun) -> list[Watcher]:
-        """Who watches the run of one problem."""
+    def of(self, sub: Subproblem, read: ReadRun) -> list[Observer]:
+        """The observers of the run of one problem."""
         watched = self.callbacks or self.display or self.tasks
-        return [Observer(self, sub, read, self._lock)] if watched else []
+        return [ProblemObserver(self, sub, read, self._lock)] if watched else []
 
     def began(self, sub: Subproblem, problem: Quadratic) -> None:
         """One problem begins."""
@@ -122,7 +124,7 @@ class Observers:
         return "callback" if self.stopped else None
 
 
-class Observer:
+class ProblemObserver:
     """Tells the observers about the run of one problem."""
 
     def __init__(self, observers: Observers, sub: Subproblem, read: ReadRun, lock: threading.Lock) -> None:
@@ -157,9 +159,9 @@ def open_display(pairs: int) -> AbstractContextManager[Display]:
         try:
             from .bar import Bar
         except ImportError:
-            return Lines()
+            return nullcontext(Lines())
         return Bar(pairs)
-    return Lines()
+    return nullcontext(Lines())
 
 
 class Lines:
@@ -167,12 +169,6 @@ class Lines:
 
     def __init__(self) -> None:
         self._next = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def __call__(self, progress: FitProgress) -> None:
         if time.monotonic() >= self._next:

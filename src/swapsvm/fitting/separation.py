@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problems import Quadratic
-from ..solve import Result
+from ..result import Result
 from ..stopping import Progress, Stop
 
 LEAST_MARGIN = 1e-6  # relative to the largest |(phi(x), 1)|; f, its square, is known to 1e-15 of the largest Q_ii

@@ -15,17 +15,18 @@ from ..arrays import Matrix
 from ..gram import Gram
 from ..kernels import Kernel
 from ..problems import Quadratic
-from ..solve import Result, Run, Watcher
+from ..result import Result
+from ..run import Observer, Run
 from ..solvers import make_solver
 from ..state import Sampling, State, open_state
-from ..stopping import Stop, make_stop
+from ..stopping import AnyOf, Progress, Seconds, Stop, make_stop
 from ..writing import PathLike
 from .callbacks import Tasks
 from .checkpoint import Checkpoint, CheckpointFile, as_checkpoint
 from .clock import Clock, TimeBudget
 from .continuation import GramIdentity, Kept, KeptRun, SolverSettings, fingerprint, kernel_identity, problem_fingerprint
 from .interrupts import Interrupts
-from .progress import Callback, Observers
+from .progress import Callback, Observers, checked_callbacks
 from .subproblems import Labels, Solution, Subproblem
 from .workers import Cancelled, Found, Job, Planned, side_by_side, solve_each, thread_limit, workers_for
 
@@ -55,7 +56,7 @@ class FitSettings(Protocol):
 
 
 class Session:
-    """What all runs of one fit share.
+    """What all runs of one fit share. The constructor refuses settings that are out of range.
 
     ``kept`` is what the last fit left for a warm start; after ``solve`` it is what this one leaves for the next.
     """
@@ -73,6 +74,11 @@ class Session:
         self.threads = thread_limit(settings.n_jobs)
         self.token = StopToken()
         self.interrupts = Interrupts(settings.on_interrupt, self.token)
+        self.rules = make_stop(settings.tol, settings.eps, settings.max_iter, None)
+        self.max_time = None if settings.max_time is None else Seconds(settings.max_time).limit
+        self.solver = make_solver(settings.solver)
+        self.callbacks = checked_callbacks(settings.callbacks)
+        self.checkpoint = None if settings.checkpoint is None else as_checkpoint(settings.checkpoint)
         self.solver_settings: SolverSettings = (settings.solver, settings.sampling)
         self.cache_counts: dict[str, int] = {}
 
@@ -84,12 +90,14 @@ class Session:
         return Gram(kernel, X, groups=groups, dtype=dtype, cache_size=settings.cache_size, n_threads=self.threads)
 
     def _identity(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> GramIdentity:
-        return GramIdentity.of(kernel, X, groups, dtype, self.settings.cache_size, self.threads)
+        rows = fingerprint(*(group.astype(np.int32) for group in groups)), fingerprint(X)
+        return kernel_identity(kernel, X), dtype, self.settings.cache_size, self.threads, *rows
 
-    def run(self, state: State, stop: Stop, watchers: Sequence[Watcher] = (), remembers: bool = False) -> Run:
+    def run(self, state: State, stop: Stop, observers: Sequence[Observer] = (), remembers: bool = False) -> Run:
         """A run by the clock of this session, which the session can stop."""
-        solver = make_solver(self.settings.solver)
-        return Run(state, solver, stop, watchers=watchers, clock=self.clock, token=self.token, remembers=remembers)
+        return Run(
+            state, self.solver, stop, observers=observers, clock=self.clock, token=self.token, remembers=remembers
+        )
 
     def each(self, jobs: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found]) -> list[Found]:
         """What ``do`` makes of each job, several at a time."""
@@ -111,7 +119,7 @@ class Session:
         return results
 
     def _checkpoint_file(self, gram: Gram, plan: Sequence[Subproblem], estimator: str) -> CheckpointFile | None:
-        if self.settings.checkpoint is None:
+        if self.checkpoint is None:
             return None
         identity = {
             "estimator": estimator,
@@ -119,10 +127,10 @@ class Session:
             "kernel": kernel_identity(gram.kernel, gram.X),
             "precision of kernel values": str(gram.dtype),
             "solver": repr(self.solver_settings),
-            "C": repr(float(plan[0].C)),
+            plan[0].strength: repr(float(plan[0].C)),
             "labels or weights": fingerprint(*(problem_fingerprint(sub.on(gram)) for sub in plan)),
         }
-        return CheckpointFile(as_checkpoint(self.settings.checkpoint), identity, plan)
+        return CheckpointFile(self.checkpoint, identity, plan)
 
 
 class PlanRuns(Generic[Planned]):
@@ -140,9 +148,8 @@ class PlanRuns(Generic[Planned]):
         self._session, self._gram, self._plan, self._read, self._file = session, gram, plan, read, file
         # a cache that is kept for the next fit serves all problems
         self._workers = 1 if settings.warm_start else workers_for(gram, rows, session.threads)
-        self._budget = TimeBudget(settings.max_time, rows, self._workers, session.clock, session.began)
-        self._observers = Observers(settings.callbacks, settings.verbose, len(plan), session.tasks)
-        self._rules = make_stop(settings.tol, settings.eps, settings.max_iter, None)
+        self._budget = TimeBudget(session.max_time, rows, self._workers, session.clock, session.began)
+        self._observers = Observers(session.callbacks, settings.verbose, len(plan), session.tasks)
         random = check_random_state(settings.random_state)
         self._seeds = {sub.labels: random.randint(2**31) for sub in plan}
         self.ended: dict[Labels, KeptRun] = {}
@@ -160,9 +167,9 @@ class PlanRuns(Generic[Planned]):
         session, problem, rng = self._session, sub.on(gram), np.random.default_rng(self._seeds[sub.labels])
         state = open_state(problem, sampling=session.settings.sampling, seed=int(rng.integers(2**63)))
         read = partial(self._attributes, sub, gram)
-        watchers = self._observers.watchers(sub, read) + (self._file.watchers(sub) if self._file else [])
+        observers = self._observers.of(sub, read) + (self._file.observers(sub) if self._file else [])
         remembers = session.settings.warm_start or self._file is not None
-        run = session.run(state, self._stop(sub, problem, cancelled), watchers, remembers)
+        run = session.run(state, self._stop(sub, problem, cancelled), observers, remembers)
         self._observers.began(sub, problem)
         self._begin(run, sub, problem, rng)
         result = run.finish(exact_below=SMALL)
@@ -174,9 +181,12 @@ class PlanRuns(Generic[Planned]):
         return result
 
     def _stop(self, sub: Planned, problem: Quadratic, cancelled: Cancelled) -> Stop:
-        rules = self._rules | self._budget.share(sub.rows) | cancelled | self._session.interrupts | self._observers
         own = sub.stop(problem)
-        return rules | own if own else rules
+        rules = (self._session.rules, self._budget.share(sub.rows), partial(self._asked_to_stop, cancelled))
+        return AnyOf.of(*rules, own) if own else AnyOf.of(*rules)
+
+    def _asked_to_stop(self, cancelled: Cancelled, progress: Progress) -> str | None:
+        return cancelled(progress) or self._session.interrupts(progress) or self._observers(progress)
 
     def _begin(self, run: Run, sub: Planned, problem: Quadratic, rng: np.random.Generator) -> None:
         """Continue from the last fit or a checkpoint as far as they are of this problem, or start."""

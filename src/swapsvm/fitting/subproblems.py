@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ Labels = tuple[object, ...]
 
 
 class Solution(Protocol):
-    """A point of a problem, from a run that has ended or from the state of one that goes on."""
+    """A point of a problem: the result of a run, or its present state."""
 
     @property
     def weights(self) -> np.ndarray: ...
@@ -36,6 +36,7 @@ class Subproblem(ABC):
     one problem. ``weights`` has one number for each row of the data, or is None if all are 1.
     """
 
+    strength: ClassVar[str] = "C"  # the parameter of the estimator that C comes from
     labels: Labels
     rows: int
     C: float
@@ -51,7 +52,7 @@ class Subproblem(ABC):
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The name shown to users."""
         return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
 
 
@@ -89,7 +90,9 @@ class Regression(Subproblem):
 class Detection(Subproblem):
     """A boundary around the rows, by one of the problems of novelty detection."""
 
+    strength = "slack"
     problem: type[OneClass] | type[Ball]
+    length: float  # mean of k(x, x), the unit of the slack
 
     def on(self, gram: Gram) -> OneClass | Ball:
         return self.problem.of(gram, self.C, self.weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
@@ -47,8 +47,8 @@ class Cancelled(threading.Event):
 def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
     """How many problems to solve at a time, given their numbers of rows.
 
-    Threads inside of a problem wait for each other at every sweep; problems side by side do not. So problems share out
-    the threads, unless one of them is so much of the work that the others would only wait for it.
+    Threads inside one problem wait for each other at every sweep; problems side by side do not. So each problem gets
+    one thread, unless one of them is so much of the work that the others would only wait for it.
     """
     threads = _core.usable_threads(n_threads or 0)
     work = [count**2 for count in rows]
@@ -57,15 +57,15 @@ def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
 
 
 def side_by_side(
-    tasks: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found], token: StopToken | None = None
+    jobs: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found], token: StopToken | None = None
 ) -> list[Found]:
-    """What ``do`` makes of each task, ``workers`` at a time; an error in one of them, or Ctrl-C, ends them all."""
+    """What ``do`` makes of each job, ``workers`` at a time; an error in one of them, or Ctrl-C, ends them all."""
     cancelled = Cancelled(token)
     failures: list[BaseException] = []
 
-    def attempt(task: Job) -> Found:
+    def attempt(job: Job) -> Found:
         try:
-            return do(task, cancelled)
+            return do(job, cancelled)
         except Stopped:  # before it had a result
             raise
         except BaseException as error:
@@ -74,22 +74,22 @@ def side_by_side(
             raise
 
     try:
-        return _in_threads(tasks, workers, attempt, cancelled)
-    except Stopped:  # by the failure of another task, or by Ctrl-C
+        return _in_threads(jobs, workers, attempt, cancelled)
+    except Stopped:  # by the failure of another job, or by Ctrl-C
         if failures:
             raise failures[0] from None
         raise KeyboardInterrupt("interrupted before there was a first model") from None
 
 
 def _in_threads(
-    tasks: Sequence[Job], workers: int, attempt: Callable[[Job], Found], cancelled: Cancelled
+    jobs: Sequence[Job], workers: int, attempt: Callable[[Job], Found], cancelled: Cancelled
 ) -> list[Found]:
-    """Each task by this thread or by one of its helpers.
+    """Each job by this thread or by one of its helpers.
 
-    Only helpers that have taken a task are waited for: where memory is short, a thread may end before it has begun, and
-    ``threading.Thread.start`` would wait for it for ever.
+    Only helpers that have taken a job are waited for: if memory is short, a thread may end before it has begun, and
+    ``threading.Thread.start`` would wait for it forever.
     """
-    waiting, found, busy, changed = deque(enumerate(tasks)), {}, 0, threading.Condition()
+    waiting, found, busy, changed = deque(enumerate(jobs)), {}, 0, threading.Condition()
 
     def work() -> None:
         nonlocal busy
@@ -97,10 +97,10 @@ def _in_threads(
             with changed:
                 if cancelled.is_set() or not waiting:
                     return
-                place, task = waiting.popleft()
+                place, job = waiting.popleft()
                 busy += 1
             try:
-                found[place] = attempt(task)
+                found[place] = attempt(job)
             finally:
                 with changed:
                     busy -= 1
@@ -116,20 +116,20 @@ def _in_threads(
                 changed.wait(SECONDS_BETWEEN_SIGNALS)
 
     try:
-        for _ in range(min(workers, len(tasks)) - 1):
+        for _ in range(min(workers, len(jobs)) - 1):
             _thread.start_new_thread(help_out, ())
-    except (RuntimeError, MemoryError):  # no more threads are to be had: those that are there do the work
+    except (RuntimeError, MemoryError):  # no more threads can be started: the present ones do the work
         pass
     try:
         work()
         wait_for_others()
-    except BaseException:  # of one task, or Ctrl-C: the others need not go on
+    except BaseException:  # an error of one job, or Ctrl-C: the others are not needed
         cancelled.set()
         wait_for_others()
         raise
-    if len(found) < len(tasks):
+    if len(found) < len(jobs):
         raise Stopped
-    return [found[place] for place in range(len(tasks))]
+    return [found[place] for place in range(len(jobs))]
 
 
 def solve_each(
@@ -141,7 +141,7 @@ def solve_each(
 ) -> tuple[list[Found], dict[str, int]]:
     """What ``solve`` makes of each problem, and the counts of the caches.
 
-    Each thread has a Gram of its own: the rows are shared, the budget for kernel values is divided. Large problems come
+    Each thread has its own Gram: the rows are shared, the budget for kernel values is divided. Large problems come
     first, so that no thread is left with one at the end.
     """
     grams = [gram] if workers == 1 else [gram.share(workers) for _ in range(workers)]
@@ -149,7 +149,7 @@ def solve_each(
     for each in grams:
         free.put(each)
 
-    def task(place: int, cancelled: Cancelled) -> Found:
+    def job(place: int, cancelled: Cancelled) -> Found:
         mine = free.get()
         try:
             return solve(mine, subproblems[place], cancelled)
@@ -158,6 +158,6 @@ def solve_each(
 
     places = range(len(subproblems))
     ordered = places if workers == 1 else sorted(places, key=lambda place: -subproblems[place].rows)
-    found = dict(zip(ordered, side_by_side(ordered, workers, task, token), strict=True))
-    counts = sum((Counter(each.cache_counts) for each in grams), Counter())
-    return [found[place] for place in places], {name: counts[name] for name in gram.cache_counts}
+    found = dict(zip(ordered, side_by_side(ordered, workers, job, token), strict=True))
+    counts = [each.cache_counts for each in grams]
+    return [found[place] for place in places], {name: sum(each[name] for each in counts) for name in counts[0]}

@@ -5,10 +5,8 @@ at most (``gap``).
 """
 
 from ._base import Certified
-from .ball import EnclosingBall, min_enclosing_ball
-from .distance import PolytopeDistance, polytope_distance
 from .ellipsoid import Ellipsoid, min_enclosing_ellipsoid
-from .norm_point import NormPoint, min_norm_point
+from .hulls import EnclosingBall, NormPoint, PolytopeDistance, min_enclosing_ball, min_norm_point, polytope_distance
 
 __all__ = [
     "Certified",

@@ -1,10 +1,10 @@
-"""What the results of all problems have in common, and the checks of their points."""
+"""What all results have in common, and the checks of points."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, fields
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,17 +29,16 @@ class Certified:
     Attributes
     ----------
     weights : array
-        One number per point, none negative, of sum 1: the point of the simplex that the answer is made of.
+        One nonnegative number per point, of sum 1.
     coreset : array of int
-        The points of positive weight, ascending. They carry the answer: the problem on them alone has the same one, up
-        to the gap.
+        The points of positive weight, ascending. The problem on them alone has the same answer, up to the gap.
     lower_bound, upper_bound : float
         The optimum lies between them.
     gap : float
         ``upper_bound - lower_bound``.
     stop_reason : str
-        ``"gap"``: the bounds are as close as ``tol`` asks; else ``"max_iter"``, ``"max_time"``, ``"precision"`` (the
-        arithmetic resolves no better) or ``"zero"`` (a distance that cannot be told from 0).
+        ``"gap"``: the bounds are as close as ``tol`` requires; else ``"max_iter"``, ``"max_time"``, ``"precision"``
+        (the arithmetic resolves no better) or ``"zero"`` (a distance that cannot be distinguished from 0).
     iterations : int
         Steps made.
     """
@@ -51,8 +50,6 @@ class Certified:
     stop_reason: str
     iterations: int
 
-    shown: ClassVar[tuple[str, ...]] = ("lower_bound", "upper_bound", "gap", "stop_reason", "iterations")
-
     @property
     def gap(self) -> float:
         """upper_bound - lower_bound."""
@@ -60,7 +57,7 @@ class Certified:
 
     @property
     def relative_gap(self) -> float:
-        """gap / lower_bound: the answer is at most so much above the optimum, as a part of it."""
+        """gap / lower_bound: an upper bound on the relative error."""
         return self.gap / self.lower_bound if self.lower_bound > 0 else (float("inf") if self.gap > 0 else 0.0)
 
     @property
@@ -71,7 +68,7 @@ class Certified:
     def __repr__(self) -> str:
         common = {field.name for field in fields(Certified)}
         own = [field.name for field in fields(self) if field.name not in common]
-        names = [*own, "weights", "coreset", *self.shown]
+        names = [*own, "weights", "coreset", "lower_bound", "upper_bound", "gap", "stop_reason", "iterations"]
         width = max(map(len, names))
         return "\n".join(f"{name:>{width}}: {_short(getattr(self, name))}" for name in names)
 
@@ -81,11 +78,9 @@ def _short(value: object) -> str:
         return f"{value:.10g}"
     if isinstance(value, tuple):
         return ", ".join(map(_short, value))
-    return (
-        np.array2string(value, threshold=8, precision=6, max_line_width=10**6)
-        if isinstance(value, np.ndarray)
-        else str(value)
-    )
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, threshold=8, precision=6, max_line_width=10**6)
+    return str(value)
 
 
 def checked_points(X: MatrixLike, name: str) -> np.ndarray:
@@ -110,17 +105,17 @@ def checked_points(X: MatrixLike, name: str) -> np.ndarray:
 
 
 def check_tolerances(**tolerances: float) -> None:
-    """Refuse what is not a number from 0 to below 1."""
+    """``ValueError`` unless each is a number from 0 to below 1."""
     for name, value in tolerances.items():
         check_number(name, value, lambda number: 0 <= number < 1, "a number, 0 or more and below 1")
 
 
-def warn_unfinished(result: Certified, what: str, stacklevel: int = 3) -> None:
-    """Say why a run ended before its bounds met, and what helps."""
+def warn_unfinished(result: Certified, what: str) -> None:
+    """Warn why a run ended before its bounds met, and how to get closer."""
     if not result.converged:
         message = (
             f"{what} stopped by {result.stop_reason!r} between the bounds {result.lower_bound:.6g} and "
             f"{result.upper_bound:.6g}, which hold; for closer ones "
             f"{ADVICE.get(result.stop_reason, 'let it run longer')}."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)

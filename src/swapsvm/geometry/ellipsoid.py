@@ -20,20 +20,21 @@ from ..arrays import MatrixLike
 from ..parameters import check_number
 from ..problems import LogDeterminant
 from ..problems.log_determinant import EPSILON
-from ..solve import Result, Run
+from ..result import Result
+from ..run import Run
 from ..solvers import Solver, make_solver
 from ..state import open_state
 from ..stopping import make_stop
 from ._base import Certified, checked_points, warn_unfinished
 
-START = 20  # random points of the first problem, besides some that span the space
+START = 20  # random points of the first problem, in addition to some that span the space
 _FLAT = "X has {}, and no least ellipsoid: leave out constant and dependent columns, or project onto the principal axes"
 LARGEST = 700.0  # logarithm of a volume: exp(709) is the largest double
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Ellipsoid(Certified):
-    """The ellipsoid (x - center)' matrix (x - center) <= 1, which holds all points.
+    """The ellipsoid (x - center)' matrix (x - center) <= 1, which contains all points.
 
     Attributes
     ----------
@@ -62,15 +63,15 @@ def min_enclosing_ellipsoid(
     Parameters
     ----------
     X : array of shape (m, d)
-        Points as rows. They must not lie in a plane (a line, a point): then there is no least volume but 0.
+        Points as rows. They must not lie in a plane, where the least volume is 0.
     tol : float
         The volume is certified to be at most (1 + tol) times the least one.
     solver : {"fw", "mfw", "swap", "swap2", "fcfw", "block"}
         ``"block"`` solves the problem of few points, adds those outside, and repeats: a handful of passes over X.
     max_iter : int
-        Most iterations; -1 for no limit.
+        Maximum number of iterations; -1 for no limit.
     max_time : float, optional
-        Seconds. The certifying pass comes after them.
+        Limit in seconds, not including the certifying pass.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def min_enclosing_ellipsoid(
     Warns
     -----
     ConvergenceWarning
-        If the volume is not as close to the least one as ``tol`` asks. The ellipsoid holds all points even so.
+        If the volume is not as close to the least one as ``tol`` requires. The ellipsoid still contains all points.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def min_enclosing_ellipsoid(
 
 
 def _seconds_for_run(max_time: float | None, began: float) -> float | None:
-    """What is left of a limit. The bounds at the end take about as long as what came before the run."""
+    """The rest of a limit. The bounds at the end take about as long as the checks before the run."""
     if max_time is None or not max_time > 0:
         return max_time
     return max(max_time - 2 * (time.perf_counter() - began), 1e-9)
@@ -136,7 +137,7 @@ class Box:
 
 
 def _refuse_flat(unit: np.ndarray, largest: np.ndarray) -> None:
-    """Points that a change of the last digits could bring into one plane have no ellipsoid, or no matrix for it."""
+    """Refuse points that lie in a plane up to rounding: they have no ellipsoid, or no matrix for it."""
     spread = np.linalg.svd(np.linalg.qr(unit - unit.mean(axis=0), mode="r"), compute_uv=False)
     m, d = unit.shape
     digits = 4 * EPSILON * float(np.linalg.norm(np.maximum(largest, 1.0))) * m**0.5
@@ -148,9 +149,8 @@ def _refuse_flat(unit: np.ndarray, largest: np.ndarray) -> None:
 def _refuse_extremes(half: np.ndarray) -> None:
     extreme = np.flatnonzero((half < 1e-150) | (half > 1e150))
     if len(extreme):
-        raise ValueError(
-            f"column {extreme[0]} of X extends over {2 * half[extreme[0]]:.0e}: scale it, squares overflow"
-        )
+        side = 2 * half[extreme[0]]
+        raise ValueError(f"column {extreme[0]} of X extends over {side:.0e}: scale it, squares overflow")
 
 
 def _certified(points: np.ndarray, box: Box, found: Result, tol: float) -> Ellipsoid:

@@ -1,27 +1,20 @@
 """Kernels: k(x, z) as a function of the dot product, the squared distance or the absolute distance of two rows.
 
-One file a kernel; ``KERNELS`` is the registry that the estimators, the contract tests and the documentation read.
+``KERNELS`` is the registry that the estimators, the contract tests and the documentation read.
 """
 
 from __future__ import annotations
 
+from ..arrays import KernelFunction
 from ._bandwidth import GAMMA_RULES, mean_squared_distance, resolve_gamma
-from ._base import Kernel
-from ._function import Function, KernelFunction
-from ._laplacian import Laplacian
-from ._linear import Linear
-from ._poly import Poly
-from ._precomputed import Precomputed
-from ._rbf import Rbf
-from ._sigmoid import Sigmoid
+from ._formulas import Kernel, Laplacian, Linear, Poly, Precomputed, Rbf, Sigmoid
+from ._function import Function
 
-KERNELS: dict[str, type[Kernel]] = {
-    kernel.name: kernel for kernel in (Linear, Rbf, Poly, Sigmoid, Laplacian, Precomputed)
-}
+KERNELS: dict[str, type[Kernel]] = {k.name: k for k in (Linear, Rbf, Poly, Sigmoid, Laplacian, Precomputed)}
 
 
 def make_kernel(kernel: str | KernelFunction, **parameters: float) -> Kernel:
-    """The kernel of that name with those of the parameters (gamma, coef0, degree) that it has."""
+    """The kernel of that name, with the parameters (gamma, coef0, degree) that apply to it."""
     if callable(kernel):
         return Function(kernel)
     if kernel not in KERNELS:

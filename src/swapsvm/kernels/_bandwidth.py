@@ -7,13 +7,13 @@ import numpy as np
 from ..arrays import CsrMatrix, Matrix
 from ..columns import is_sparse, without_empty_columns
 from ..parameters import check_number
-from ._base import Kernel
+from ._formulas import Kernel
 
 GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
 
 
 def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Matrix, weights: np.ndarray | None = None) -> float:
-    """The number behind a gamma rule; rows count as often as their weight says.
+    """The number behind a gamma rule; a row of weight w counts as w rows.
 
     ``"scale"`` is 1 / (n var(X)), ``"auto"`` 1 / n, ``"mean_sq_dist"`` 1 / (2 mean) (the RBF width of [SWAP14]; for the
     polynomial kernel 1 / mean) and ``"cvm"`` 2 / mean over a stride sample of at most 5000 rows, as the code published
@@ -52,11 +52,11 @@ def _variance_of_entries(X: Matrix, weights: np.ndarray | None) -> float:
 
 
 def _column_moments(X: Matrix, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each column, in double, rows weighted; empty ones may be missing."""
+    """Mean and variance of each column, in double, with weighted rows; empty columns may be missing."""
     shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
     if is_sparse(X):
         return _sparse_moments(without_empty_columns(X.tocsr())[0], shares)
-    shift = X[0].astype(np.float64)  # because the difference of two large moments has no digits left
+    shift = X[0].astype(np.float64)  # the difference of two large moments would cancel
     mean, mean_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for first in range(0, X.shape[0], 8192):
         part = X[first : first + 8192] - shift

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import ArrayLike, Matrix
-from ._base import Kernel
+from ..arrays import KernelFunction, Matrix
+from ._formulas import Kernel
 
 PROBES = 16  # rows on which symmetry is checked
-LARGEST_ASYMMETRY = 1e-4  # of the largest value: what is below may be rounding of single precision
-KernelFunction: TypeAlias = Callable[[Matrix, Matrix], ArrayLike]
+LARGEST_ASYMMETRY = 1e-4  # relative to the largest value: less may be rounding of single precision
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Expansion:
 
     @classmethod
     def of(cls, X: Matrix, kernel: Kernel, found: Coefficients) -> Expansion:
-        """The function that coefficients of training rows stand for."""
+        """The function defined by coefficients of training rows."""
         return cls(Vectors.of(X, kernel, found.rows), found.coef, found.intercept)
 
     def sums(self, X: Matrix, threads: int = 0) -> np.ndarray:
@@ -30,12 +30,12 @@ class Expansion:
         return self.vectors.sums(X, False, threads)(slice(None), self.coef[:, None])[:, 0]
 
     def scores(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """How typical each row is, for a model that detects novelties: the sums themselves."""
+        """The value of each row without the intercept."""
         return self.sums(X, threads)
 
     def values(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """The same with the intercept."""
-        return self.sums(X, threads) + self.intercept
+        """The value of each row."""
+        return self.scores(X, threads) + self.intercept
 
     def linear_coefficients(self) -> np.ndarray:
         """sum_i coef_i x_i, which is the whole function for a linear kernel."""

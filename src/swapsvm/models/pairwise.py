@@ -20,7 +20,7 @@ from ..arrays import Matrix
 from ..kernels import Kernel, Rbf
 from ..problems import Coefficients
 from .vectors import Vectors
-from .votes import has_sure_winner
+from .votes import has_sure_winner, one_versus_rest
 
 Pair = tuple[int, int]
 
@@ -34,7 +34,7 @@ def sides(pair: Pair, n_classes: int) -> Pair:
 class Pairwise:
     """Decision functions of all pairs of classes over one set of support vectors.
 
-    ``counts`` are the numbers of vectors of each class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
+    ``counts`` holds the number of vectors per class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
     ``present`` lists the classes that had rows of positive weight: the others take part in no vote.
     """
 
@@ -129,8 +129,6 @@ class Pairwise:
                 model.coef[line, model.own(c)] = sign * coefs[c][d]
         return model
 
-    # ---- prediction -------------------------------------------------------------------------------------------
-
     def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
         """Decision values, shape (rows, pairs); ``single`` computes kernel values in float32."""
         sums = self.vectors.sums(X, single, threads)
@@ -163,6 +161,16 @@ class Pairwise:
         if doubtful.any():
             decisions[doubtful] = self.decisions(X[np.flatnonzero(doubtful)], threads)
         return decisions
+
+    def scores(self, decisions: np.ndarray) -> np.ndarray:
+        """One score for each class: its votes, ties broken by summed decision values."""
+        return one_versus_rest(decisions, self.n_classes, self.present)
+
+    def winners(self, decisions: np.ndarray) -> np.ndarray:
+        """The class of each row."""
+        if self.n_classes == 2:
+            return (decisions[:, 0] > 0).astype(int)
+        return np.argmax(self.scores(decisions), axis=1)
 
     def _largest_sum(self) -> float:
         """The largest sum of absolute coefficients in any pair: two classes, one row of coefficients each."""

@@ -51,19 +51,25 @@ class Vectors:
             return lambda own, coefs: _function_sums(kernel, X, self.rows[own], coefs)
         X, rows = without_empty_columns(X.astype(self.rows.dtype, copy=False), self.rows)
         left, spec = as_rows(X), kernel.spec()
-        return lambda own, coefs: np.asarray(
-            _core.cross_products(left, as_rows(rows[own]), spec, np.ascontiguousarray(coefs), single, threads)
-        )
+
+        def compiled_sums(own: slice, coefs: np.ndarray) -> np.ndarray:
+            right, coefs = as_rows(rows[own]), np.ascontiguousarray(coefs)
+            # both sides have the type of the vectors
+            return _core.cross_products(left, right, spec, coefs, single, threads)
+
+        return compiled_sums
 
     def rounding(self, X: Matrix, total: float) -> np.ndarray:
         """For each row of X a bound on the rounding of a sum in single precision.
 
         ``total`` is the sum of the absolute coefficients. The worst case has all of it at the longest vector.
         """
+        if not len(self):
+            return np.zeros(X.shape[0])
         coef = np.zeros(len(self))
         coef[int(np.argmax(_squared_lengths(self.rows)))] = total
         left, right = (as_rows(rows) for rows in without_empty_columns(X, self.rows))
-        return np.asarray(_core.cross_rounding(left, right, self.kernel.spec(), coef))
+        return _core.cross_rounding(left, right, self.kernel.spec(), coef)
 
 
 def _squared_lengths(rows: Matrix) -> np.ndarray:

@@ -38,10 +38,6 @@ class Concave:
     def __post_init__(self) -> None:
         check_integer("size", self.size, lambda size: size >= 1, "a positive integer: the number of variables")
 
-    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random variables on whose face a run starts."""
-        return np.sort(rng.choice(self.size, size=min(count, self.size), replace=False))
-
     def restricted(self, variables: np.ndarray) -> Concave:
         """The same g on the face of the listed variables."""
 

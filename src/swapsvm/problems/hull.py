@@ -1,10 +1,10 @@
 """maximize g(a) = -|sum_v a_v z_v|^2 + sum_v a_v c_v over the simplex, z_v the vertices of a hull.
 
-A Gram would hold a column of kernel values for every vertex met. Here the point z = sum_v a_v z_v is known as a vector,
-so one pass over the points finds the best of all scores z_v'z - c_v/2. Vertices are listed only once they matter: a
-Minkowski difference has one for each pair of points.
+A Gram would hold a column of kernel values for every vertex visited. Here the point z = sum_v a_v z_v is a vector, so
+one pass over the points finds the best of all scores z_v'z - c_v/2. Vertices are listed only when needed: a Minkowski
+difference has one for each pair of points.
 
-Lengths are in units of ``unit``, so that neither squares of large numbers overflow nor those of small ones vanish.
+Lengths are in units of ``unit``, so that squares neither overflow nor underflow.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-PIECE = 1 << 17  # numbers of one piece of the points: a megabyte, which stays in the cache
+PIECE = 1 << 17  # numbers in one piece of the points: a megabyte, which fits into the cache
 
 
 class Points:
-    """Rows of a matrix, read in pieces and as differences to the first of them.
+    """Rows of a matrix, read in pieces as differences from the first row.
 
-    No copy is made, and a large common offset costs no digits. Single precision becomes double in the pieces.
+    No copy is made, and a large common offset loses no precision. float32 becomes float64 in the pieces.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
@@ -29,7 +29,7 @@ class Points:
         self.count, self.dimension = rows.shape
 
     def pieces(self, origin: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Consecutive rows minus the origin, by default the first row; the array is used again for the next piece."""
+        """Consecutive rows minus the origin, by default the first row; the array is reused for the next piece."""
         origin = self.first if origin is None else origin
         step = max(PIECE // self.dimension, 1)
         buffer = np.empty((min(step, self.count), self.dimension))
@@ -101,9 +101,9 @@ class PointHull(Hull):
 
 
 class BallHull(Hull):
-    """The same for the enclosing ball: z_v = x_v - x_0, c_v = |z_v|^2, so that g is the mean of |z_v - z|^2.
+    """The hull of the enclosing ball: z_v = x_v - x_0, c_v = |z_v|^2, so that g is the mean of |z_v - z|^2.
 
-    The ball encloses x_0, so |z_v| is at most twice its radius, whatever the offset of the points.
+    The ball encloses x_0, so |z_v| is at most twice its radius for any offset of the points.
     """
 
     def __init__(self, X: np.ndarray) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gram import Gram
-from .coefficients import Coefficients
-from .quadratic import Quadratic
+from .quadratic import Coefficients, Quadratic
 
 Groups = int | Sequence[int]
 

@@ -3,7 +3,7 @@
     Q = [[K', -K'], [-K', K']] + diag(1 / (C w)),   K' = K + 1,   c = (y - epsilon, -y - epsilon)
 
 The prediction is sum_i (beta_i - beta*_i) (k(x_i, x) + 1). On the simplex b = radius * a, with a slack vertex for the
-rest of the weight. A given tube asks for b >= 0 alone. A learned one, as in Core Vector Regression, has c = (y, -y) and
+rest of the weight. A given tube requires b >= 0 only. A learned one, as in Core Vector Regression, has c = (y, -y) and
 a radius that is the price of its width:
 
     min over w, xi, epsilon >= 0:  |w|^2 / 2 + C/2 sum_i w_i (xi_i^2 + xi*_i^2) + radius * epsilon
@@ -16,12 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gram import Gram
-from .coefficients import Coefficients
-from .quadratic import Quadratic
+from .quadratic import Coefficients, Quadratic
 
-EXCESS = 0.1  # mean of what residuals exceed a learned tube by, as a part of the standard deviation of y
-
-LEAST = 1e-100  # smallest largest target
+EXCESS = 0.1  # mean excess of residuals over a learned tube, as a part of the standard deviation of y
+LEAST = 1e-100  # lower bound on the largest target
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class L2SVR(Quadratic):
         price = tube_price(targets, C * weight) if epsilon is None else 0.0
         radius = price or largest_sum(c, C * np.tile(weight, 2))
         if not radius < 1 / LEAST:
-            raise ValueError(f"C={C!r} times the targets is out of the range of what is computed: lower C, or scale y")
+            raise ValueError(f"C={C!r} times the targets leaves the range of a double: lower C, or scale y")
         return cls(
             gram,
             ((0, 1.0), (0, -1.0), (0, 0.0)),
@@ -50,7 +48,7 @@ class L2SVR(Quadratic):
         )
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random rows, each with the sign that its target pulls to, and the slack."""
+        """Random rows, each with the sign of its target, and the slack."""
         half = self.size // 2
         picks = rng.choice(half, size=min(count, half), replace=False)
         c = self.linear_term()
@@ -62,13 +60,13 @@ class L2SVR(Quadratic):
         return np.where(variables == self.size - 1, self.radius or 1.0, 0.0)
 
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
-        """Rows in random order, both signs together: one sign alone would bend the fit to its side."""
+        """Rows in random order, both signs together: one sign alone would bias the fit."""
         half = self.size // 2
         rows = rng.permutation(half)
         return np.append(self.size - 1, np.column_stack([rows, rows + half]).ravel())
 
     def model(self, weights: np.ndarray, value: float) -> Coefficients:
-        """The prediction as an expansion over the rows."""
+        """The prediction as coefficients of the rows."""
         half = self.size // 2
         if self._linear_value(weights) < value:  # b'Qb / 2 is the difference
             raise ValueError(
@@ -84,7 +82,7 @@ class L2SVR(Quadratic):
 
         With xi = b / C, this width and w of the model the primal value is no more than ``gap`` above the optimum.
         """
-        if self.grows:  # targets all the same: the tube has no width
+        if self.grows:  # all targets are equal: the tube has no width
             return 0.0
         slope = 2.0 * value - self._linear_value(weights)  # b'(c - Qb)
         return max(0.0, (gap + slope) / float(self.radius or 1.0))
@@ -112,10 +110,7 @@ def largest_sum(c: np.ndarray, weight: np.ndarray) -> float:
 
 
 def tube_price(y: np.ndarray, weight: np.ndarray) -> float:
-    """C m mu of Core Vector Regression, where mu is the mean of what residuals exceed the tube by.
-
-    mu is a fixed part of the spread of y, so that scaled targets have a scaled tube.
-    """
+    """C m mu of Core Vector Regression; mu, the mean excess of residuals over the tube, scales with the spread of y."""
     total = weight.sum()
     spread = np.sqrt(weight @ (y - weight @ y / total) ** 2 / total)
     return float(EXCESS * spread * total)

@@ -60,18 +60,8 @@ class LogDeterminant:
         rank = int((spread > 4 * EPSILON * (m * n) ** 0.5 * spread[0]).sum())
         if rank < n:
             raise ValueError(f"rows span {rank} of {n} dimensions, and every determinant is 0: leave out columns")
-        self.rows = orthonormal * m**0.5
+        self.rows, self.size, self.dimension = orthonormal * m**0.5, m, n
         self.offset = 2.0 * float(np.log(np.abs(np.diag(triangle)) * scale / m**0.5).sum())
-
-    @property
-    def size(self) -> int:
-        """Number of points."""
-        return len(self.rows)
-
-    @property
-    def dimension(self) -> int:
-        """n."""
-        return self.rows.shape[1]
 
     def value(self, a: np.ndarray) -> float:
         """log det M(a)."""
@@ -86,9 +76,9 @@ class LogDeterminant:
         return -(np.einsum("ki,ki->k", self.rows[i] @ Moments(self.rows, a).inverse, self.rows[j]) ** 2)
 
     def restricted(self, variables: np.ndarray) -> LogDeterminant:
-        """The problem of some of the points, which need not span anything."""
+        """The problem of some of the points; they do not have to span the space."""
         face = copy(self)
-        face.rows = self.rows[variables]
+        face.rows, face.size = self.rows[variables], len(variables)
         return face
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -119,7 +109,7 @@ class Moments:
     def move(self, scale: float, points: list[int], added: list[float]) -> None:
         """M <- scale M + sum_k added_k z_k z_k': with U = M^-1 Z_k' the inverse loses U (added^-1 + Z_k U)^-1 U'.
 
-        The log determinant is NaN if rounding has left nothing of it.
+        The log determinant is NaN if rounding has destroyed it.
         """
         self.inverse /= scale
         self.leverage /= scale
@@ -142,7 +132,7 @@ class Moments:
         return step, float(xlog1py(n - 1, -step)) + log1p(step * (w - 1.0))
 
     def away(self, j: int) -> tuple[float, float]:
-        """The same with -t; where w <= 1 it grows for ever."""
+        """The same with -t; where w <= 1 it grows without bound."""
         n, w = self.dimension, float(self.leverage[j])
         if w >= n:
             return 0.0, 0.0

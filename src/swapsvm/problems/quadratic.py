@@ -12,7 +12,67 @@ import numpy as np
 from ..arrays import ArrayLike
 from ..gram import Gram
 from ..kernels import Function, Precomputed
-from .program import Program
+
+EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 4 * EPSILON
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A feasible x, its gap and value, and whether its signs are those of a solution up to rounding."""
+
+    x: np.ndarray
+    gap: float
+    value: float
+    solved: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """min x'Qx / 2 - p'x over x >= 0. The sum of x is 1, with a slack vertex at most 1, or, if it ``grows``, any."""
+
+    Q: np.ndarray
+    p: np.ndarray
+    ridge: np.ndarray
+    slack: int = -1
+    grows: bool = False
+
+    def candidate(self, x: np.ndarray) -> Candidate:
+        """The feasible point next to x: negative weights are rounding, or a failure."""
+        x = np.maximum(x, 0.0)
+        if not self.grows:
+            x /= x.sum()
+        score = self.Q @ x - self.p
+        return Candidate(x, self._gap(x, score), float(self.p @ x - x @ score))
+
+    def _gap(self, x: np.ndarray, score: np.ndarray) -> float:
+        if not self.grows:
+            return float(2 * (x @ score - score.min()))
+        own = np.arange(len(x)) != self.slack  # which has no ridge
+        x, score, ridge = x[own], score[own], self.ridge[own]
+        excess = np.where(score < ridge * x, score**2 / ridge, x * (2 * score - ridge * x))  # as in core/move.hpp
+        return float(excess.sum())
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        return np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))
+
+    def size(self, x: np.ndarray) -> np.ndarray:
+        """A bound of |Q||x| + |p|, what scores are sums of: |Q_ij| <= sqrt(Q_ii Q_jj)."""
+        return self._lengths * (self._lengths @ np.abs(x)) + np.abs(self.p)
+
+    def rounding(self, x: np.ndarray) -> float:
+        """Of the value."""
+        return ROUNDING * float(x @ self.size(x))
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The function sum_r coef_r k(x_r, x) + intercept; r runs over the listed rows of the data."""
+
+    rows: np.ndarray
+    coef: np.ndarray
+    intercept: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +97,9 @@ class Quadratic:
         The simplex stands for b = radius * a >= 0: weights sum to the radius, and value and gap are those of
         c'b - b'Qb / 2, c being ``radius * linear / 2``.
     grows : bool
-        b >= 0 is all that is asked. ``radius`` is then a bound on the sum of b; a state works with as much of it as it
-        needs (it takes a slack vertex), and the gap is that of the problem without it, for which every ridge is
-        positive but that of the slack.
+        b >= 0 is the only constraint. ``radius`` is then a bound on the sum of b. A state uses as much of it as it
+        needs, which requires a slack vertex. The gap is that of the problem without a radius; all ridges except that
+        of the slack must be positive.
     """
 
     kind: ClassVar[str] = "quadratic"
@@ -60,13 +120,13 @@ class Quadratic:
     @cached_property
     def size(self) -> int:
         """Number of variables."""
-        return sum(len(rows) for rows in self._segment_rows())
+        return sum(self._sizes)
 
     @property
     def largest_value(self) -> float:
-        """A bound on the maximum that costs nothing: a'Qa >= a'Da >= 1 / sum(1 / ridge) for every a of the simplex.
+        """A cheap bound on the maximum: a'Qa >= a'Da >= 1 / sum(1 / ridge) for every a of the simplex.
 
-        Infinite unless the kernel is known to be positive semidefinite and nothing else is in g.
+        Infinite unless the kernel is known to be positive semidefinite and g has no other terms.
         """
         ridge, kernel = np.asarray(self.ridge, dtype=np.float64), self.gram.kernel
         plain = self.linear is None and self.radius is None and self.bias >= 0 and all(s != 0 for _, s in self.segments)
@@ -75,7 +135,7 @@ class Quadratic:
             return np.inf
         with np.errstate(over="ignore"):  # of a ridge close to 0: the bound is then 0, which holds
             total = self.size / ridge if ridge.ndim == 0 else np.sum(1 / ridge)
-        return -float(1 / total) * (1 - 1e-9)  # rounding is far below that
+        return -float(1 / total) * (1 - 1e-9)  # far more than rounding
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -85,8 +145,11 @@ class Quadratic:
     @cached_property
     def signs(self) -> np.ndarray:
         """The sign of each variable."""
-        sizes = [len(rows) for rows in self._segment_rows()]
-        return np.repeat([sign for _, sign in self.segments], sizes)
+        return np.repeat([sign for _, sign in self.segments], self._sizes)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [len(rows) for rows in self._segment_rows()]
 
     def _segment_rows(self) -> list[np.ndarray]:
         rows = [(self.gram.groups[group], sign) for group, sign in self.segments]
@@ -94,11 +157,9 @@ class Quadratic:
 
     def restricted(self, variables: np.ndarray, kernel_values: np.ndarray) -> Quadratic:
         """The problem on the face of these variables (ascending), whose kernel values are given."""
-        ends = np.cumsum([len(rows) for rows in self._segment_rows()])
-        cuts = np.searchsorted(variables, np.concatenate([[0], ends]))
-        parts = [
-            (sign, np.arange(a, b)) for (_, sign), a, b in zip(self.segments, cuts, cuts[1:], strict=False) if a < b
-        ]
+        cuts = np.searchsorted(variables, np.cumsum([0, *self._sizes]))
+        ranges = zip(self.segments, cuts, cuts[1:], strict=False)
+        parts = [(sign, np.arange(a, b)) for (_, sign), a, b in ranges if a < b]
         gram = Gram(Precomputed(), kernel_values, groups=[rows for _, rows in parts], cache_size=0, checked=False)
         ridge = np.asarray(self.ridge)
         return Quadratic(
@@ -129,11 +190,10 @@ class Quadratic:
         return replace(self, gram=self.gram.in_double())
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random variables on whose face a run starts: the same number from each segment, as far as they go."""
-        sizes = np.array([len(rows) for rows in self._segment_rows()])
-        offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        share = -(-count // len(sizes))
-        picks = [o + rng.choice(n, size=min(n, share), replace=False) for o, n in zip(offsets, sizes, strict=True)]
+        """Random variables on whose face a run starts: the same number from each segment, if it has as many."""
+        offsets, share = np.cumsum([0, *self._sizes]), -(-count // len(self._sizes))
+        segments = zip(offsets, self._sizes, strict=False)
+        picks = [offset + rng.choice(n, size=min(n, share), replace=False) for offset, n in segments]
         return np.sort(np.concatenate(picks))
 
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
@@ -141,5 +201,5 @@ class Quadratic:
         return np.ones(len(variables))
 
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
-        """All variables so that the first ones, however many, are a sample of the data."""
+        """All variables in an order whose beginnings, however long, are samples of the data."""
         return rng.permutation(self.size)

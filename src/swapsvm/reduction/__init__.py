@@ -1,5 +1,3 @@
 """Models of fewer support vectors."""
 
-from .reduce import reduce_support
-
-__all__ = ["reduce_support"]
+from .reduce import reduce_support as reduce_support

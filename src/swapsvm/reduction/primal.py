@@ -1,4 +1,4 @@
-"""The L2-SVM of one pair of classes over few vectors: all rows count, w is a combination of the vectors in F.
+"""The L2-SVM of one pair of classes over few vectors: the loss counts all rows, w is a combination of vectors in F.
 
     P(w, b) = 1/2 |w|^2 + 1/2 b^2 + 1/2 sum_i c_i max(0, 1 - y_i (w'phi(x_i) + b))^2,  w = sum_{j in F} coef_j phi(x_j).
 
@@ -105,7 +105,7 @@ def _newton(features: np.ndarray, loss: PairLoss, end: float) -> tuple[np.ndarra
 
 
 def _solve_newton(features: np.ndarray, costs: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """(I + Z'cZ)^-1 gradient over the rows inside of the margin: all eigenvalues are 1 or more."""
+    """(I + Z'cZ)^-1 gradient over the rows inside the margin: all eigenvalues are 1 or more."""
     scaled = features * np.sqrt(costs)[:, None]
     hessian = scaled.T @ scaled
     hessian[np.diag_indices_from(hessian)] += 1.0

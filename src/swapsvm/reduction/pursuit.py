@@ -1,4 +1,4 @@
-"""Which support vectors to keep: those that explain the decision functions best, one after the other.
+"""Chooses support vectors one after the other: each explains the decision functions best.
 
 Orthogonal matching pursuit in the kernel's space. The functions w_o = sum_j coef_jo phi(x_j) are given; when F has been
 chosen, r_o is what is left of w_o orthogonal to the span of F, and the next vector is the one whose own part orthogonal

@@ -1,4 +1,4 @@
-"""Smaller models: fewer support vectors, their coefficients optimized again over all training rows, and certified."""
+"""Smaller models: fewer support vectors, with coefficients that are optimized over all training rows and certified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..fitting.workers import thread_limit
 from ..gram import Gram
 from ..models import Pair, Pairwise, sides
 from ..parameters import check_integer, check_number
-from ..solve import warn_user
+from ..result import warn_user
 from ..stopping import ConvergenceWarning
 from .primal import Minimum, PairLoss, minimize
 from .pursuit import Order, Pursuit, products
@@ -64,18 +64,18 @@ def reduce_support(
     X, y, sample_weight
         What the model was fitted on.
     max_vectors : int, optional
-        Most support vectors of the new model, counted once for all pairs of classes.
+        Largest number of support vectors of the new model, counted once for all pairs of classes.
     max_accuracy_loss : float, optional
         Instead: as few vectors as keep the accuracy on ``validation`` within this of the given model's, found by
-        doubling and bisection, to five percent of their number. What this says about other rows is an estimate.
+        doubling and bisection to five percent of their number. For other rows this is an estimate.
     validation : (X, y), optional
-        Rows and labels for ``max_accuracy_loss``, best not among those that the model was fitted on.
+        Rows and labels for ``max_accuracy_loss``, preferably not among those that the model was fitted on.
 
     Returns
     -------
     SVC
-        Fitted, with the parameters of the given model. ``relative_gap_`` is P / D - 1 of the worst pair of classes, P
-        being the objective of the new decision function and D the lower bound: no solution, whatever its vectors, has
+        Fitted, with the parameters of the given model. ``relative_gap_`` is P / D - 1 of the worst pair of classes,
+        where P is the objective of the new decision function and D the lower bound: no solution with any vectors has
         an objective below ``P / (1 + relative_gap_)``. ``dual_gap_`` is the same in units of the simplex problem.
         ``stop_reason_`` is ``"gap"`` if the gap is within ``tol`` all the same, else ``"reduced"``, or ``"max_time"``:
         the model's own limit holds for its reduction. ``n_iter_`` counts Newton steps. There is no ``trace_``.
@@ -209,7 +209,7 @@ class Reduction:
         b = loss.signs * by_row[loss.rows]
         if b.min() < 0 or abs(coefficients.sum() - function.intercept) > ROUNDING * b.sum():
             raise ValueError(
-                "the model's coefficients are no solution of its dual problem, as after a reduction: reduce the model "
+                "the model's coefficients do not solve its dual problem, as after a reduction: reduce the model "
                 "that it came from"
             )
         decisions = products(self._gram, loss.rows, vectors, coefficients) + coefficients.sum()
@@ -218,7 +218,7 @@ class Reduction:
         gap = 2 * (1 - scores.min() / (value * b.sum()))
         if not gap <= (1 + SLACK) * self.model.relative_gap_ + SLACK:
             raise ValueError(
-                f"on these data the model has a relative gap of {gap:.2g}, but it was certified with "
+                f"on these data the model has a relative gap of {gap:.2g}, but it was certified at "
                 f"{self.model.relative_gap_:.2g}: pass the X, y, sample_weight and C that it was fitted with"
             )
         return value
@@ -231,26 +231,27 @@ class Reduction:
         return [Pursuit(self._gram, model.vectors.support[own].astype(np.int64), model.coef[:, own].T) for own in parts]
 
     def _model_of(self, found: dict[Pair, Minimum]) -> SVC:
-        small = SVC(**self.model.get_params(deep=False))
-        for name in FITTED:
-            if hasattr(self.model, name):
-                setattr(small, name, copy.copy(getattr(self.model, name)))
         functions = {pair: minimum.function for pair, minimum in found.items()}
-        small.model_ = Pairwise.of(self._X, self._pairwise.vectors.kernel, self._groups, functions)
-        self._set_certificate(small, found)
-        return small
+        pairwise = Pairwise.of(self._X, self._pairwise.vectors.kernel, self._groups, functions)
+        kept = {name: copy.copy(value) for name, value in vars(self.model).items() if name in FITTED}
+        small = SVC(**self.model.get_params(deep=False))
+        return small.set_fitted(model_=pairwise, **kept, **self._certificate(found, small.tol))
 
-    def _set_certificate(self, small: SVC, found: dict[Pair, Minimum]) -> None:
+    def _certificate(self, found: dict[Pair, Minimum], tol: float) -> dict[str, object]:
         """2 f P = P / D: f bounds the best value of the simplex problem from one side, 1 / (2 P) from the other."""
         excess = {pair: 2 * self._values[pair] * minimum.value - 1 for pair, minimum in found.items()}
         _check_semidefinite(min(excess.values()) > -ROUNDING)
-        small.relative_gap_ = max(excess.values())
-        small.dual_gap_ = max(excess[pair] * self._values[pair] for pair in found)
-        small.n_evaluations_ = self._gram.evaluations
-        small.n_iter_ = np.array([minimum.steps for minimum in found.values()], dtype=np.int64)
-        reached = "gap" if small.relative_gap_ <= small.tol else "reduced"
-        small.stop_reason_ = next((m.stop_reason for m in found.values() if m.stop_reason != "gap"), reached)
-        small.fit_status_ = 0 if small.stop_reason_ == "gap" else 1
+        gap = max(excess.values())
+        reached = "gap" if gap <= tol else "reduced"
+        reason = next((m.stop_reason for m in found.values() if m.stop_reason != "gap"), reached)
+        return {
+            "relative_gap_": gap,
+            "dual_gap_": max(excess[pair] * self._values[pair] for pair in found),
+            "n_evaluations_": self._gram.evaluations,
+            "n_iter_": np.array([minimum.steps for minimum in found.values()], dtype=np.int64),
+            "stop_reason_": reason,
+            "fit_status_": 0 if reason == "gap" else 1,
+        }
 
 
 def _check_semidefinite(holds: bool) -> None:

@@ -1,5 +1,3 @@
 """Choosing parameters by cross-validation."""
 
-from .svccv import SVCCV
-
-__all__ = ["SVCCV"]
+from .svccv import SVCCV as SVCCV

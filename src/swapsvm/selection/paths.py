@@ -1,8 +1,8 @@
 """Paths of solutions along C, for the folds of a cross-validation.
 
-Weights on the simplex are feasible for every C, and C enters Q as a ridge only. So a path is one state: the next C
-changes the ridge, h follows without a kernel value, and the working set keeps those that it has. Where kernel values
-are worth keeping, the folds share a Gram, in which a fold's problem is made of the groups of rows that it trains on.
+Weights on the simplex are feasible for every C, and C enters Q only as a ridge. So a path is one state: the next C
+changes the ridge, h follows without a kernel value, and the working set keeps its values. Where kernel values are worth
+keeping, the folds share a Gram, in which a fold's problem consists of the groups of rows that it trains on.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..problems import L2SVC, Coefficients
 from ..state import KernelState
 from ..stopping import Gap
 
-WHOLE = 0.5  # of the budget may go to a matrix of all kernel values of a pair, in double: certificates read it too
+WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a pair, in double: certificates read it, too
 START = 20  # random rows on which the first fit of a path begins
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One split: the rows held out, and the weights of all rows in training, 0 for those that take no part in it."""
+    """One split: the rows held out, and the weights of all rows in training; 0 for rows that are not trained on."""
 
     test: np.ndarray
     weights: np.ndarray
@@ -96,7 +96,7 @@ class PairGram:
 
 
 def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows that the same folds (columns of ``trained``) train on, and which these are; rows of no fold are left out."""
+    """Groups of rows that the same folds train on, and these folds; rows of no fold are left out."""
     patterns, which = np.unique(trained[rows], axis=0, return_inverse=True)
     return [(rows[which.ravel() == p], pattern) for p, pattern in enumerate(patterns) if pattern.any()]
 
@@ -164,7 +164,7 @@ class Paths:
         return sorted((p for p in problems if p.folds), key=lambda p: -sum(len(self.rows[c]) for c in p.pair))
 
     def _folds_share(self) -> bool:
-        """Whether folds are done one after the other in one Gram: values are kept, and folds cut the rows into few."""
+        """Whether folds share one Gram, one after the other: it keeps values, and there are few groups of rows."""
         gram = Gram(self.kernels[0], self.X, cache_size=self.megabytes, dtype=self.dtype)
         trained = np.column_stack([fold.weights > 0 for fold in self.folds])
         return gram.memory_pays and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
@@ -210,5 +210,5 @@ class Paths:
 
 
 def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:
-    """The same over rows of all data."""
+    """The same function over rows of all data."""
     return replace(function, rows=rows[function.rows])

@@ -1,14 +1,19 @@
-"""What a search knows of its candidates: the table of scores, the rules that choose from it, and its map."""
+"""The results of a search: ``cv_results_``, the rules that choose a candidate, and the map of scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import rankdata
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CvResults = dict[str, Any]  # in scikit-learn's layout: arrays, and a list of parameters
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,9 @@ class Fit:
     stop_reason: str
 
 
-def results_of(candidates: list[dict[str, Any]], fits: list[list[Fit]]) -> dict[str, Any]:
+def results_of(candidates: list[dict[str, float | str]], fits: list[list[Fit]]) -> CvResults:
     """``cv_results_`` in scikit-learn's layout, from one list of fits (one for each fold) per candidate."""
-    results: dict[str, Any] = {}
+    results: CvResults = {}
     for key, name in (("fit_time", "fit_seconds"), ("score_time", "score_seconds")):
         results |= _mean_and_spread(key, np.array([[getattr(fit, name) for fit in row] for row in fits]))
     for name in candidates[0]:
@@ -46,20 +51,17 @@ def _mean_and_spread(key: str, values: np.ndarray) -> dict[str, np.ndarray]:
     return {f"mean_{key}": values.mean(axis=1), f"std_{key}": values.std(axis=1)}
 
 
-def _masked(values: list[Any]) -> Any:
+def _masked(values: list[float | str]) -> np.ma.MaskedArray:
     numbers = all(isinstance(value, int | float) for value in values)
     return np.ma.MaskedArray(np.array(values, dtype=np.float64 if numbers else object), mask=False)
 
 
-# ---- rules --------------------------------------------------------------------------------------------------
-
-
-def best(results: dict[str, Any], gammas: np.ndarray) -> int:
+def best(results: CvResults, gammas: np.ndarray) -> int:
     """The first of the highest mean scores, as GridSearchCV has it."""
     return int(np.argmin(results["rank_test_score"]))
 
 
-def one_standard_error(results: dict[str, Any], gammas: np.ndarray) -> int:
+def one_standard_error(results: CvResults, gammas: np.ndarray) -> int:
     """The smallest C, and for it the widest kernel, whose mean score is within one standard error of the best.
 
     ``gammas`` are the numbers of the candidates.
@@ -72,16 +74,15 @@ def one_standard_error(results: dict[str, Any], gammas: np.ndarray) -> int:
     return int(min(within, key=lambda k: (results["param_C"][k], gammas[k])))
 
 
-RULES: dict[str, Callable[[dict[str, Any], np.ndarray], int]] = {
+RULES: dict[str, Callable[[CvResults, np.ndarray], int]] = {
     "best": best,
     "one_standard_error": one_standard_error,
 }
 
 
-# ---- map ----------------------------------------------------------------------------------------------------
-
-
-def draw_scores(ax: Any, Cs: np.ndarray, gammas: np.ndarray, scores: np.ndarray, chosen: tuple[float, float]) -> Any:
+def draw_scores(
+    ax: Axes | None, Cs: np.ndarray, gammas: np.ndarray, scores: np.ndarray, chosen: tuple[float, float]
+) -> Axes:
     """A map of mean scores (gammas x Cs, both ascending) on logarithmic axes, the chosen candidate marked."""
     if ax is None:
         from matplotlib import pyplot

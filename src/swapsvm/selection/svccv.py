@@ -21,6 +21,7 @@ from .. import _core
 from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
 from ..estimators import SVC
 from ..estimators.base import forget_fit
+from ..estimators.declaration import estimator, parameter, same_parameter
 from ..fitting.callbacks import CallbackSupportMixin, SearchTasks, with_callbacks
 from ..fitting.inputs import (
     ClassWeight,
@@ -36,7 +37,7 @@ from ..fitting.workers import Cancelled, thread_limit
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
 from ..models import Pair, Pairwise
-from ..solve import warn_user
+from ..result import warn_user
 from ..stopping import ConvergenceWarning
 from .paths import Fold, PathPoint, Paths
 from .scores import RULES, Fit, draw_scores, results_of
@@ -52,41 +53,17 @@ Place = tuple[int, int]  # of a candidate: its kernel, its C
 Setting = TypeVar("Setting", float, float | str)
 
 
+@estimator
 class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """``SVC`` with C and gamma chosen by cross-validation.
 
     The scores are those of ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv)`` within the tolerance of the
-    solver, for a part of its work: along C each fit starts from the solution before it and keeps its kernel values, and
-    where kernel values are dear the folds share them.
+    solver, at a fraction of the cost: along C each fit starts from the previous solution and keeps its kernel values,
+    and where kernel values are expensive the folds share them.
 
     Parameters
     ----------
-    Cs : int or array, default=10
-        Values of C; a number stands for that many powers of 2 from 1/8 on.
-    gammas : int or array, default=5
-        Values of gamma, numbers or rules as in ``SVC``; a number stands for that many powers of 4 times ``"scale"``,
-        around 1. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
-    cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number stands for that many stratified folds.
-    kernel, degree, coef0, class_weight, decision_function_shape
-        As in ``SVC``. Balanced class weights are those of each training fold.
-    tol : float, default=1e-2
-        Relative duality gap of every fit.
-    max_time : float, default=None
-        Most seconds for each fit. A fit that runs out of them is scored as it is, and the next C goes on from there.
-    scoring : str, callable or None, default="accuracy"
-        A scorer of scikit-learn. Sample weights count in scores as well, unless it is a callable of your own.
-    rule : {"best", "one_standard_error"}, default="best"
-        ``"one_standard_error"`` takes the smallest C, and for it the widest kernel, whose mean score is within one
-        standard error of the best.
-    refit : bool, default=True
-        Whether to train on all rows with the chosen parameters.
-    cache_size : float, default=None
-        Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of the memory.
-    n_jobs : int, default=None
-        Threads. By default OMP_NUM_THREADS, or all processors that the process may use. Scores do not depend on it.
-    random_state : int, RandomState or None, default=0
-        Chooses the rows on which paths start.
+    {parameters}
 
     Attributes
     ----------
@@ -95,7 +72,7 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     cv_results_ : dict of arrays
         As in GridSearchCV, and for each candidate ``max_relative_gap``, the largest of its folds, and ``stop_reason``.
     gammas_ : array
-        The numbers that ``gammas`` came to; empty for kernels without gamma.
+        The resolved values of ``gammas``; empty for kernels without gamma.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -109,51 +86,70 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     (['C', 'gamma'], True)
     """
 
-    def __init__(
-        self,
-        Cs: int | Sequence[float] | np.ndarray = 10,
-        gammas: int | Sequence[float | str] | np.ndarray = 5,
-        cv: object = 5,
-        *,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        scoring: object = "accuracy",
-        rule: str = "best",
-        refit: bool = True,
-        class_weight: ClassWeight = None,
-        decision_function_shape: str = "ovr",
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_time = max_time
-        self.scoring = scoring
-        self.rule = rule
-        self.refit = refit
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    Cs: int | Sequence[float] | np.ndarray = parameter(
+        default=10,
+        kind="int or array",
+        text="Values of C; an integer stands for that many powers of 2, starting at 1/8.",
+        kw_only=False,
+    )
+    gammas: int | Sequence[float | str] | np.ndarray = parameter(
+        default=5,
+        kind="int or array",
+        text="""
+        Values of gamma, numbers or rules as in ``SVC``; an integer stands for that many powers of 4, centred at 1,
+        times ``"scale"``. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
+        """,
+        kw_only=False,
+    )
+    cv: object = parameter(
+        default=5,
+        kind="int, splitter or iterable",
+        text="As in scikit-learn; an integer stands for that many stratified folds.",
+        kw_only=False,
+    )
+    kernel: str | KernelFunction = same_parameter(SVC, "kernel", default="rbf")
+    degree: int = same_parameter(SVC, "degree", default=3)
+    coef0: float = same_parameter(SVC, "coef0", default=0.0)
+    tol: float = same_parameter(SVC, "tol", default=1e-2)
+    max_time: float | None = parameter(
+        default=None,
+        kind="float",
+        text="Largest number of seconds for each fit. A fit stopped by it is scored, and the next C starts from it.",
+    )
+    scoring: object = parameter(
+        default="accuracy",
+        kind="str, callable or None",
+        text="A scorer of scikit-learn. Sample weights count in scores as well, unless it is a callable.",
+    )
+    rule: str = parameter(
+        default="best",
+        kind='{"best", "one_standard_error"}',
+        text="""
+        ``"one_standard_error"`` takes the smallest C, and for it the widest kernel, whose mean score is within one
+        standard error of the best.
+        """,
+    )
+    refit: bool = parameter(default=True, kind="bool", text="Whether to train on all rows with the chosen parameters.")
+    class_weight: ClassWeight = parameter(
+        default=None,
+        kind='dict or "balanced"',
+        text="Factors of the sample weights of each class. Balanced ones are those of each training fold.",
+    )
+    decision_function_shape: str = same_parameter(SVC, "decision_function_shape", default="ovr")
+    cache_size: float | None = parameter(
+        default=None,
+        kind="float",
+        text="Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of it.",
+    )
+    n_jobs: int | None = same_parameter(SVC, "n_jobs", default=None)
+    random_state: int | np.random.RandomState | None = same_parameter(SVC, "random_state", default=0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = self._model().__sklearn_tags__().input_tags
         return tags
 
-    # ---- fit ------------------------------------------------------------------------------------------------
-
-    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @with_callbacks
     def fit(
         self,
         X: MatrixLike,
@@ -228,7 +224,7 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
         for C in self._grid():
             if np.isinf(C):
-                raise ValueError(f"Cs={self.Cs!r}: a hard margin (C=inf) may fail on any fold; use finite values")
+                raise ValueError(f"Cs={self.Cs!r}: a hard margin (C=inf) can fail on any fold; use finite values")
             self._model(C=C, n_jobs=self.n_jobs).check_parameters()
 
     def _model(self, **parameters: Any) -> SVC:  # of any parameters of SVC
@@ -245,10 +241,10 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if "gamma" not in plain.parameter_names():
             self.gammas_ = np.empty(0)
             return [], [plain]
-        middle = plain.gamma  # type: ignore[attr-defined]
+        middle = plain.gamma  # type: ignore[attr-defined]  # it is among its parameters
         gammas = _listed(self.gammas, lambda count: [middle * STEP_OF_GAMMA ** (k - count // 2) for k in range(count)])
         kernels = [fitted_kernel(self._model(gamma=gamma), X, weights) for gamma in gammas]
-        self.gammas_ = np.array([kernel.gamma for kernel in kernels])  # type: ignore[attr-defined]
+        self.gammas_ = np.array([kernel.gamma for kernel in kernels])  # type: ignore[attr-defined]  # as above
         return gammas, kernels
 
     def _weighted(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -272,8 +268,6 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             held_out = every[test]
             folds.append(Fold(held_out[weights[held_out] > 0], own))
         return folds
-
-    # ---- fits and scores --------------------------------------------------------------------------------------
 
     def _paths(self, X: Matrix, labels: np.ndarray, folds: list[Fold], kernels: list[Kernel]) -> Paths:
         settings = self._model(n_jobs=self.n_jobs)
@@ -320,10 +314,10 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ) -> Fit:
         """The model that the points of all pairs make, scored on the rows held out."""
         (kernel, C), fold = job
-        model = self._model(C=paths.Cs[C], n_jobs=1)
         functions = {pair: point.function for pair, point in points.items()}
-        model.model_ = Pairwise.of(paths.X, paths.kernels[kernel], paths.groups(fold), functions)
-        model.classes_, model.n_features_in_ = self.classes_, paths.X.shape[1]
+        pairwise = Pairwise.of(paths.X, paths.kernels[kernel], paths.groups(fold), functions)
+        fitted = {"model_": pairwise, "classes_": self.classes_, "n_features_in_": paths.X.shape[1]}
+        model = self._model(C=paths.Cs[C], n_jobs=1).set_fitted(**fitted)
         began, test = time.perf_counter(), paths.folds[fold].test
         options = {} if weights is None else {"sample_weight": weights[test]}
         score = float(self.scorer_(model, paths.X[test], y[test], **options))
@@ -353,8 +347,6 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 "see cv_results_['max_relative_gap'].",
                 ConvergenceWarning,
             )
-
-    # ---- the chosen model ---------------------------------------------------------------------------------------
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row, by the refitted model."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from ._base import Solver
 from .block import Block
-from .core_vector import CoreVector
-from .frank_wolfe import FrankWolfe
-from .fully_corrective import FullyCorrective
-from .modified_frank_wolfe import ModifiedFrankWolfe
-from .second_order_swap import SecondOrderSwap
-from .swap import Swap
+from .frank_wolfe import FrankWolfe, ModifiedFrankWolfe
+from .fully_corrective import CoreVector, FullyCorrective
+from .swap import SecondOrderSwap, Swap
 
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver

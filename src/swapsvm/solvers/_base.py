@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
 from ..rays import Correction, Move
@@ -17,23 +15,18 @@ class Solver(ABC):
     name: ClassVar[str]
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
-    requires: ClassVar[Mapping[Need, str]] = MappingProxyType({})  # of a state, and the way out where it is missing
+    requires: ClassVar[tuple[tuple[Need, str], ...]] = ()  # of a state, and the way out where it is missing
     stage: ClassVar[int] = 0
 
     def check(self, state: State) -> None:
         """``ValueError`` if the state does not offer what the solver requires."""
-        for need, way_out in self.requires.items():
-            reason = state.lacks(need)
-            if reason:
+        for need, way_out in self.requires:
+            if reason := state.lacks(need):
                 raise ValueError(f"solver={self.name!r} requires {need.value}, but {reason}: {way_out}")
 
     def chooser(self, stage: int = 0) -> Chooser:
         """What chooses the moves of one run, from this stage on. A solver without stages does so itself."""
         return self
-
-    def resumed(self, state: State) -> Chooser:
-        """The same for a run that starts from the solution of a similar problem."""
-        return self.chooser()
 
     @abstractmethod
     def choose(self, state: State) -> Move | Correction:

@@ -3,19 +3,17 @@
 [SWAP14] moves one vertex at a time, one kernel column each. Here a step takes the whole support and the violators as a
 working set, keeps its kernel values in memory, and solves the problem on it by blocks: about a thousand vertices, half
 best toward and half worst away, are swapped at cache speed (SWAP-2o on a small dense matrix), then h on the set follows
-in one pass. When the set is solved to a tenth of its gap, one fused sweep over the data brings all of h up to date; no
+in one pass. When the set is solved to a tenth of its gap, one fused sweep over the data updates h everywhere; no
 kernel value of the sweep is stored. The first sets are random samples of the rows, each twice the one before: the
-steepest violators of a poor point are outliers, a sample is what the data are like. Close to the solution, rows far
+steepest violators of a poor point are outliers, a sample represents the data. Close to the solution, rows far
 from entering are left out of the sweeps until the certificate, which looks at every row.
 
-A problem of a few hundred variables gets a few blocks, which is all that an easy one needs, and then the direct step.
+A problem of a few hundred variables gets a few blocks, which suffice if it is easy, and then the direct step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from ..rays import Correction
 from ..state import Chooser, Effort, Need, State
 from ._base import Solver
 from .direct import direct_step, is_small
-from .second_order_swap import SecondOrderSwap
+from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
 BLOCK = 1024
@@ -37,13 +35,10 @@ class Block(Solver):
 
     name = "block"
     solves_start = False  # the first sample replaces it
-    requires: ClassVar[Mapping[Need, str]] = {Need.EVERY_ROW: "use sampling=None, or another solver"}
+    requires = ((Need.EVERY_ROW, "use sampling=None, or another solver"),)
 
     def chooser(self, stage: int = 0) -> Chooser:
         return WorkingSets(stage)
-
-    def resumed(self, state: State) -> Chooser:
-        return WorkingSets(state.size)  # the support is a better sample than a random one, whatever the gap
 
     def choose(self, state: State) -> Correction:
         """The first move of a run."""
@@ -53,7 +48,7 @@ class Block(Solver):
 class WorkingSets:
     """The moves of one run. ``stage`` counts the variables looked at and, of a small problem, steps on all of them."""
 
-    compiled: ClassVar[str | None] = None
+    compiled = None
 
     def __init__(self, stage: int) -> None:
         self.stage = stage
@@ -64,7 +59,7 @@ class WorkingSets:
             step = direct_step(state)
             if step is not None:
                 return step
-            self.stage += 1  # never again in this run
+            self.stage += 1  # do not try it again in this run
         variables = self._working_set(state)
         direct_soon = 0 <= self.stage - state.size < STEPS and is_small(state)
         if len(variables) > state.largest_face and not direct_soon:
@@ -77,8 +72,8 @@ class WorkingSets:
         if self.stage < state.size:
             self.stage = min(2 * self.stage, state.size)
             state.restrict(np.concatenate([variables, self._sample(state)]))
-        # Scale 0: h is summed afresh. Increments would carry the rounding of the first, large weights to the end.
-        return replace(correction, scale=0.0)
+        # Increments of h would carry the rounding of the first, large weights to the end.
+        return replace(correction, afresh=True)
 
     def _effort(self, state: State, blocks: int) -> Effort:
         return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))

@@ -5,7 +5,7 @@
 On a face P of positive weights Q_PP x = p_P + lambda 1 with sum x = 1: two solves with one factor. Where the slack
 vertex is in P, lambda is its score, 0. Block principal pivoting (Judice and Pires 1994, Kim and Park 2011) exchanges
 all variables of the wrong sign at once: negative weights leave P, negative slopes enter it. Swaps zigzag where Q is
-ill-conditioned; this takes 5 to 15 factors whatever the condition.
+ill-conditioned; this takes 5 to 15 factors for any condition.
 
 Q may be singular (no ridge, equal rows). So a proximal term sum_i d_i (x_i - z_i)^2 / 2 is added, d of the order of the
 rounding of Q and z the last solution. It vanishes as z converges, which takes one or two rounds.
@@ -19,19 +19,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ..problems.program import EPSILON, ROUNDING, Candidate, Program
+from ..problems.quadratic import EPSILON, ROUNDING, Candidate, Program
 from ..rays import Correction
 from ..state import State
-from .second_order_swap import SecondOrderSwap
+from .swap import SecondOrderSwap
 
 LARGEST = 512  # rows: one factor takes 2 ms
-FACTORS = 200  # of single exchanges in one round, before a stronger proximal term is tried
+FACTORS = 200  # most factors in one round of single exchanges, before a stronger proximal term is tried
 ROUNDS = 8
-PATIENCE = 4  # exchanges in a row that may fail to lower the number of wrong signs; then vertices change one at a time
+PATIENCE = 4  # exchanges in a row that do not lower the number of wrong signs; then vertices change one at a time
 STRONGER, STRONGEST = 1e3, 1e-4  # factor of the next proximal term, and the largest one as a part of Q_ii
 REFINEMENTS = 4
 
-Points = Iterator[tuple[np.ndarray, bool]]  # ever closer to the solution; the last one is that, if it says so
+Points = Iterator[tuple[np.ndarray, bool]]  # ever closer to the solution, and whether it is reached
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Proximal:
             self.passive[program.slack] = True
 
     def exchange(self) -> Points:
-        """Block principal pivoting, as long as the number of wrong signs falls now and then."""
+        """Block principal pivoting, until the number of wrong signs no longer falls."""
         passive, fewest, patience = self.passive.copy(), len(self.p) + 1, PATIENCE
         while patience > 0:
             found = self._on_face(passive)
@@ -73,9 +73,9 @@ class Proximal:
                 passive[np.argmax(self.p)] = True
 
     def descend(self) -> Points:
-        """Lawson and Hanson: toward the point of the face as far as weights stay positive, and one vertex at a time.
+        """Lawson and Hanson: move toward the point of the face until a weight is 0; vertices enter one at a time.
 
-        Vertices that depend on others drop out first: along them steps are short and the value does not change.
+        Dependent vertices drop out first: along them steps are short and the value does not change.
         """
         passive, x = self.passive.copy(), self.center
         for _ in range(FACTORS):
@@ -105,7 +105,7 @@ class Proximal:
         if factor is None:
             return None
         ones, found = _solve(factor, np.ones(len(rows))), self._stationary(passive, np.zeros(len(passive)), 0.0)
-        for _ in range(REFINEMENTS):  # both parts of a step can be far larger than their sum
+        for _ in range(REFINEMENTS):  # the two parts of a step may nearly cancel
             step, x = _solve(factor, -found.slopes[rows]), found.x.copy()
             added = float((1.0 - x.sum() - step.sum()) / ones.sum()) if free else 0.0
             x[rows] += step + added * ones
@@ -117,7 +117,7 @@ class Proximal:
         return found if np.isfinite(found.slopes).all() else None
 
     def _stationary(self, passive: np.ndarray, x: np.ndarray, multiplier: float) -> Stationary:
-        """Wrong are negative weights in P and negative slopes outside of it, both by more than rounding."""
+        """Negative weights in P and negative slopes outside it are wrong if they exceed rounding."""
         slopes = self.program.Q @ x + self.term * x - self.p - multiplier
         rounding = ROUNDING * (self.program.size(x) + abs(multiplier))
         wrong = np.where(passive, x < -ROUNDING * np.abs(x).max(), slopes < -rounding)
@@ -138,7 +138,7 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool] = lambda: False) -> Candidate:
-    """The solution, or the best point that was found: never one of a larger gap, nor of a lower value, than the start.
+    """The solution, or the best point found, which never has a larger gap or a lower value than the start.
 
     Rounds end when one does not halve the gap, or when it is ``late``. The proximal term gets stronger when a round
     fails.
@@ -171,18 +171,18 @@ def _nearest(program: Program, best: Candidate, points: Points, late: Callable[[
 
 
 def is_small(state: State) -> bool:
-    """Whether the step is for it: few rows. A regression has two variables for each, rarely more than one of weight."""
+    """Whether there are few enough rows. A regression has two variables for each row, rarely both with weight."""
     return state.rows <= LARGEST
 
 
 def direct_step(state: State) -> Correction | None:
     """The correction to the solution of the whole problem.
 
-    It is empty at the solution, as far as rounding can tell, and where kernel values in double are to come first. None
-    if nothing better was found and nothing says that there is none: the kernel is not positive semidefinite, say.
+    It is empty at the solution, up to rounding, and while kernel values are in single precision. It is None if no
+    better point was found and yet this one is not proven to be the solution, as with an indefinite kernel.
     """
     nothing = Correction(np.empty(0, np.int64), np.empty(0), empty=True)
-    if state.refinable:  # Q in single precision is neither semidefinite nor worth an exact solution
+    if state.refinable:  # Q in single precision is not semidefinite
         return nothing
     program = state.program()
     if program is None:
@@ -199,7 +199,7 @@ def direct_step(state: State) -> Correction | None:
         radius = 2 * total if total > 0 else state.radius
         weights[program.slack] = radius - total
         weights, growth = weights / radius, radius / state.radius
-    return Correction(np.arange(state.size), weights, scale=0.0, growth=growth, fused=True)
+    return Correction(np.arange(state.size), weights, growth=growth, fused=True, afresh=True)
 
 
 def exact_weights(state: State) -> np.ndarray:

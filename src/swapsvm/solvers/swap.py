@@ -1,14 +1,13 @@
 """[SWAP14] Alg. 4, SWAP: move weight from the worst active vertex to the best one, unless a toward step gains more.
 
-The gains compared are those of the unclipped steps. By slope alone a swap would always win.
+The gains compared are those of the unclipped steps. By slope alone a swap would always win. In Alg. 5, SWAP-2o, the
+active vertex that gives weight is the one whose swap gains most.
 
 differs from [SWAP14]: its bound of T/2 + |I_0|/2 swap-drops in T steps overlooks that a swap-drop can bring in a vertex
 as well; tests/test_theorems.py has a counterexample and the bound that holds.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from ..rays import Move, SwapRay, Toward
 from ..state import State
@@ -19,7 +18,7 @@ class Swap(Solver):
     """The better of a swap and a toward step."""
 
     name = "swap"
-    compiled: ClassVar[str | None] = "swap"
+    compiled = "swap"
 
     def choose(self, state: State) -> Move:
         i = state.toward()
@@ -30,3 +29,13 @@ class Swap(Solver):
     def descent_vertex(self, state: State, i: int) -> int:
         """The active vertex that gives weight."""
         return state.away()
+
+
+class SecondOrderSwap(Swap):
+    """SWAP with a second-order choice of the away vertex."""
+
+    name = "swap2"
+    compiled = "swap2"
+
+    def descent_vertex(self, state: State, i: int) -> int:
+        return state.second_order_away(i)

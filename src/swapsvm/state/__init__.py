@@ -16,28 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problems import Concave, LogDeterminant, Quadratic
-from ._base import Chooser, Effort, Limits, Need, Ran, State
+from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
-from .gradient import GradientState
-from .kernel import KernelState
+from .kernel import KernelState, Sampling
 from .log_determinant import LogDeterminantState
-from .sampling import Sampling
 
-__all__ = [
-    "Chooser",
-    "ConcaveState",
-    "Effort",
-    "GradientState",
-    "KernelState",
-    "Limits",
-    "LogDeterminantState",
-    "Need",
-    "Problem",
-    "Ran",
-    "Sampling",
-    "State",
-    "open_state",
-]
+__all__ = ["Chooser", "Effort", "KernelState", "Limits", "Need", "Problem", "Sampling", "State", "open_state"]
 
 Problem = Concave | LogDeterminant | Quadratic
 STATES: dict[str, Callable[..., State]] = {

@@ -8,22 +8,24 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._core import Stopped, StopToken
-from ..problems.program import Program
+from .._core import Stopped, StopToken, is_recorded
+from ..problems.quadratic import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
-from ..trace import RAW, is_recorded
+from ..trace import RAW
 
+Clock = Callable[[], float]
 FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run
 
 
 class Chooser(Protocol):
     """What chooses the moves of one run: a solver, or an object of its own where choices depend on the stage."""
 
-    compiled: ClassVar[str | None]
+    @property
+    def compiled(self) -> str | None: ...
 
     @property
     def stage(self) -> int: ...
@@ -68,10 +70,8 @@ class Limits:
 
 
 class Effort(NamedTuple):
-    """How far the problem on a face is solved, and by which swaps.
-
-    A state with compiled blocks solves it to ``accuracy``, a part of its gap or value, in at most ``blocks`` blocks of
-    ``block`` variables. Other states let ``swaps`` run on the face until its gap is ``eps``.
+    """How far the problem on a face is solved: to ``accuracy``, a part of its gap or value, in at most ``blocks``
+    compiled blocks of ``block`` variables; in a state without compiled blocks by ``swaps``, until the gap is ``eps``.
     """
 
     block: int
@@ -106,16 +106,11 @@ class State(ABC):
     memory_pays = False  # whether kernel values are worth keeping between sweeps
     patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
     samplings = 0  # samples drawn
-    _clock: Callable[[], float] = staticmethod(time.perf_counter)
+    _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
     _token: StopToken | None = None
 
-    def limit(
-        self,
-        clock: Callable[[], float] = time.perf_counter,
-        deadline: float = np.inf,
-        token: StopToken | None = None,
-    ) -> None:
+    def limit(self, clock: Clock = time.perf_counter, deadline: float = np.inf, token: StopToken | None = None) -> None:
         """Begin no move after the deadline, here or on a face; ``token`` makes long computations raise ``Stopped``."""
         self._clock, self._deadline, self._token = clock, deadline, token
 
@@ -187,9 +182,9 @@ class State(ABC):
         """Number of active variables."""
         return len(self.support)
 
-    @abstractmethod
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random variables on whose face a run starts."""
+        return np.sort(rng.choice(self.size, size=min(count, self.size), replace=False))
 
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
         """Weights of a run that does not solve the problem on its first variables."""
@@ -241,7 +236,7 @@ class State(ABC):
         return None
 
     def run(self, chooser: Chooser, limits: Limits) -> Ran:
-        """The loop: the solver chooses, the state moves."""
+        """The loop: the solver chooses, the state moves. It tests in the order of the compiled loop (core/run.cpp)."""
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves:
             if self.late() or (self._token is not None and self._token.stopped):

@@ -1,18 +1,103 @@
-"""The state of a user's own concave g: gradients from scratch, line searches by the root of the slope."""
+"""What states in NumPy share, and the state of a user's own concave g.
+
+Its gradients are computed from scratch, its line searches find the root of the slope.
+"""
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 import numpy as np
 from scipy.optimize import brentq
 
+from .._core import PROGRESS_WINDOW
 from ..arrays import ArrayLike
 from ..problems import Concave, LogDeterminant
 from ..problems.log_determinant import EPSILON
-from ..rays import Ray, Search
+from ..rays import Correction, Move, Ray, Search
 from ._base import Need, State, variation
-from .gradient import GradientState
 
-_DOMAIN = ". If g has a domain (a logarithm of sums, say), pass start=, a point inside of it"
+_DOMAIN = ". If g has a domain, such as that of a logarithm, pass start=, a point inside"
+
+PROGRESS = ("_moves", "exhausted", "_best_value", "_best_gap", "_window_gap")  # of a snapshot
+
+
+class GradientState(State):
+    """All that follows from weights and a gradient in NumPy; ``_evaluate`` updates the gradient."""
+
+    gradient: np.ndarray
+
+    @abstractmethod
+    def _evaluate(self) -> None:
+        """Gradient, value, gap and its floor at the present weights."""
+
+    @property
+    def support(self) -> np.ndarray:  # type: ignore[override]  # follows from the weights
+        return np.flatnonzero(self.weights)
+
+    def toward(self) -> int:
+        return int(np.argmax(self.gradient))
+
+    def away(self) -> int:
+        support = self.support
+        return int(support[np.argmin(self.gradient[support])])
+
+    def swap_slope(self, i: int, j: int) -> float:
+        return float(self.gradient[i] - self.gradient[j])
+
+    def move(self, move: Move | Correction) -> None:
+        self.weights = self.weights * move.scale
+        if isinstance(move, Correction):
+            self.weights[move.variables] = move.weights
+            self._evaluate()
+        else:
+            if move.add:
+                self.weights[move.i] += move.add
+            if move.sub:
+                self.weights[move.j] = 0.0 if move.drop else max(self.weights[move.j] - move.sub, 0.0)
+            self._follow(move)
+        self._check_progress()
+
+    def _follow(self, move: Move) -> None:
+        """Update value and gradient after a move; by default from scratch."""
+        self._evaluate()
+
+    def _forget_progress(self) -> None:
+        self.exhausted, self._moves = False, 0
+        self._best_value, self._best_gap, self._window_gap = -np.inf, np.inf, np.inf
+
+    def _check_progress(self) -> None:
+        """As in the core: has the last window of moves raised the value or lowered the gap?"""
+        self._moves += 1
+        self._window_gap = min(self._window_gap, self.gap)
+        if self._moves < PROGRESS_WINDOW + 2 * self.support_size:
+            return
+        self.exhausted = self.value <= self._best_value and self._window_gap >= self._best_gap
+        self._best_value, self._best_gap = max(self._best_value, self.value), min(self._best_gap, self._window_gap)
+        self._moves, self._window_gap = 0, np.inf
+
+    def set_weights(self, variables: np.ndarray, weights: np.ndarray) -> None:
+        self.weights = np.zeros(self.size)
+        self.weights[variables] = weights
+        self.certify()
+
+    def certify(self) -> None:
+        self.weights = self.weights / self.weights.sum()
+        self._evaluate()
+        self._forget_progress()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights.copy(), **{name: np.array(getattr(self, name)) for name in PROGRESS}}
+
+    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+        self.weights = snapshot["weights"].copy()
+        self._evaluate()
+        for name in PROGRESS:
+            setattr(self, name, snapshot[name].item())
+
+    def violators(self, count: int) -> np.ndarray:
+        found = np.flatnonzero((self.weights == 0) & (self.gradient > self.weights @ self.gradient))
+        return found[np.argsort(-self.gradient[found], kind="stable")[:count]]
 
 
 class ConcaveState(GradientState):
@@ -26,12 +111,9 @@ class ConcaveState(GradientState):
         self._forget_progress()
 
     @property
-    def scale(self) -> float:  # type: ignore[override]
-        """Relative to |g|, but never to less than 1: a general g may well be zero at its maximum."""
+    def scale(self) -> float:  # type: ignore[override]  # follows from the value
+        """|g|, but at least 1: a general g may be zero at its maximum."""
         return max(1.0, abs(self.value))
-
-    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        return np.asarray(self.problem.start_variables(count, rng))
 
     def second_order_away(self, i: int) -> int:
         """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / -(H_ii - 2 H_ij + H_jj) over active j."""
@@ -67,17 +149,17 @@ class ConcaveState(GradientState):
         return variation(-self._hessian(every, every) / 2)
 
     def slope(self, direction: np.ndarray, step: float) -> float:
-        """Derivative of g along a direction at a trial point; may be infinite or NaN outside of g's domain."""
+        """Derivative of g along a direction at a trial point; infinite or NaN outside the domain of g."""
         self.evaluations += 1
         trial = np.maximum(self.weights + step * direction, 0.0)
         try:
             with np.errstate(all="ignore"):
                 return float(np.asarray(self.problem.gradient(trial), dtype=np.float64) @ direction)
-        except (np.linalg.LinAlgError, ArithmeticError):  # a singular matrix, say, at the edge of the domain
+        except (np.linalg.LinAlgError, ArithmeticError):  # such as a singular matrix at the edge of the domain
             return np.nan
 
     def value_at(self, direction: np.ndarray, step: float) -> float:
-        """g at a trial point; the same."""
+        """g at a trial point, infinite or NaN outside its domain."""
         try:
             with np.errstate(all="ignore"):
                 return float(self.problem.value(np.maximum(self.weights + step * direction, 0.0)))
@@ -113,7 +195,7 @@ class ConcaveState(GradientState):
 
 
 def _in_double(found: ArrayLike, name: str) -> np.ndarray:
-    """What a user's function gave, as an array of its own. A certificate of single precision would be none."""
+    """A copy of what a user's function returned; single precision is refused, since it certifies nothing."""
     array = np.array(found)
     if array.dtype.kind == "f" and array.dtype.itemsize < 8:
         raise ValueError(
@@ -126,8 +208,8 @@ def _in_double(found: ArrayLike, name: str) -> np.ndarray:
 def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: float) -> Search:
     """Maximize g(a + t d) over 0 <= t <= longest, knowing that the slope at 0 is positive.
 
-    The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside of the domain of g
-    (slope not finite, or steeper than at 0 and yet lower: digits of a matrix that is all but singular) is too far.
+    The slope falls along a ray because g is concave, so its root is bracketed. A trial point outside the domain of g is
+    too far: its slope is not finite, or it is steeper than at 0 and yet lower, as with a nearly singular matrix.
     """
     first = float(state.gradient @ direction)
     steepest = first * (1 + 1e-6) + 1e-9 * max(1.0, float(np.abs(state.gradient).max()))
@@ -150,20 +232,17 @@ def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: 
         fall = first - slope_at(longest)
         gain = first**2 * longest / (2 * fall) if fall > 0 else np.inf  # of the unclipped step, by the secant
         return Search(ray, longest, gain, True)
-    while slope_at(high) > 0:  # between a point inside of the domain and one outside
+    while slope_at(high) > 0:  # between a point inside the domain and one outside
         low, high = high, (high + longest) / 2
         if not np.isfinite(slope_at(high)) or high - low <= 1e-15 * longest:
             high = low
             break
     step = high if slope_at(high) >= 0 else brentq(slope_at, low, high, xtol=1e-14 * longest, rtol=1e-13)
     _check_concave(state, direction, step, first, max(v for v in slope.values() if np.isfinite(v)))
-    return Search(ray, step, _gain(state, direction, step, first), False)
-
-
-def _gain(state: ConcaveState, direction: np.ndarray, step: float, first: float) -> float:
     gain = state.value_at(direction, step) - state.value
-    # A difference of values has no digits left near the maximum; half of slope times step is exact for a quadratic.
-    return gain if gain > 1e-8 * abs(state.value) else first * step / 2
+    if not gain > 1e-8 * abs(state.value):  # near the maximum the difference of values cancels
+        gain = first * step / 2  # exact for a quadratic
+    return Search(ray, step, gain, False)
 
 
 def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, first: float, steepest: float) -> None:

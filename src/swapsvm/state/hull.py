@@ -1,6 +1,6 @@
 """The state of a run on a hull: vertices are listed while they are active or among the best to enter.
 
-A variable is a place in the list, and the list is made anew after each move. The oracle's best vertices are always on
+A variable is a position in the list, which is rebuilt after each move. The oracle's best vertices are always on
 it, so the verbs see the same toward vertex and the same gap as if every vertex were listed.
 """
 
@@ -14,10 +14,10 @@ from ..problems import Quadratic
 from ..problems.hull import Hull
 from ..rays import Ray, Search
 from ._base import Need, State
-from .gradient import GradientState
+from .concave import GradientState
 from .kernel import KernelState
 
-NEWCOMERS = 64  # vertices that a pass over the points lists: those of the lowest scores
+NEWCOMERS = 64  # vertices of lowest score that each pass over the points adds to the list
 
 
 class HullState(GradientState):
@@ -32,16 +32,13 @@ class HullState(GradientState):
         self._forget_progress()
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:  # type: ignore[override]  # changes with the list
         """Number of listed vertices."""
         return len(self.weights)
 
     @property
-    def scale(self) -> float:  # type: ignore[override]
+    def scale(self) -> float:  # type: ignore[override]  # follows from the value
         return abs(self.value)
-
-    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        return np.arange(min(count, self.size))
 
     def second_order_away(self, i: int) -> int:
         """[SWAP14] Alg. 5: argmax of (grad_i - grad_j)^2 / |z_i - z_j|^2 over active j."""
@@ -73,10 +70,7 @@ class HullState(GradientState):
     def face(self, variables: np.ndarray) -> State:
         vectors = self.vectors[variables]
         gram = Gram(Precomputed(), vectors @ vectors.T, cache_size=0, checked=False)
-        face = KernelState(Quadratic(gram, linear=self.problem.linear(vectors)))
-        if self.weights[variables].any():
-            face.set_weights(np.arange(face.size), self.weights[variables])
-        return face
+        return self._placed(KernelState(Quadratic(gram, linear=self.problem.linear(vectors))), self.weights[variables])
 
     def lacks(self, need: Need) -> str:
         return "" if need is Need.EVERY_ROW else "the vertices of a hull are not listed"
@@ -85,14 +79,12 @@ class HullState(GradientState):
         self.evaluations += 1
         active = self.support
         self.point = self.weights[active] @ self.vectors[active]
-        self._list(active, np.setdiff1d(self.problem.lowest(self.point, NEWCOMERS), self.vertices[active]))
+        newcomers = np.setdiff1d(self.problem.lowest(self.point, NEWCOMERS), self.vertices[active])
+        self.vertices = np.concatenate([self.vertices[active], newcomers])
+        self.vectors = np.concatenate([self.vectors[active], self.problem.vectors(newcomers)])
+        self.weights = np.concatenate([self.weights[active], np.zeros(len(newcomers))])
         linear = self.problem.linear(self.vectors)
         self.gradient = linear - 2.0 * (self.vectors @ self.point)
         self.value = float(self.weights @ linear - self.point @ self.point)
         self.gap = float(self.gradient.max() - self.weights @ self.gradient)
         self.gap_floor = 8 * np.finfo(np.float64).eps * max(float(np.abs(self.gradient).max()), abs(self.value))
-
-    def _list(self, active: np.ndarray, newcomers: np.ndarray) -> None:
-        self.vertices = np.concatenate([self.vertices[active], newcomers])
-        self.vectors = np.concatenate([self.vectors[active], self.problem.vectors(newcomers)])
-        self.weights = np.concatenate([self.weights[active], np.zeros(len(newcomers))])

@@ -1,32 +1,80 @@
-"""The state of a kernel quadratic, in the compiled core: with all of the gradient, or with a sampled toward vertex."""
+"""The state of a kernel quadratic in the compiled core, with the whole gradient or with a sampled toward vertex."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
 
 from .. import _core
+from .._core import SampledState32, SampledState64, StopToken
 from ..problems import Quadratic
-from ..problems.program import Program
+from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
-from ._base import Chooser, Effort, Limits, Need, Ran, State, variation
-from .sampling import NO_LOOKS, SampleLooks, Sampling
+from ._base import Chooser, Clock, Effort, Limits, Need, Ran, State, variation
+
+LOOKS = 64  # most samples that are drawn between two looks at the stop rules
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to look for the toward vertex among a few random variables.
+
+    Parameters
+    ----------
+    size : int, default=59
+        Variables in a sample; 59 contain one of the best 5 % with probability 0.95.
+    with_active : bool, default=True
+        The active variables are candidates too, which costs nothing. False is [SWAP14].
+    trusted : int, optional
+        Number of samples in a row without a violator that end the run (``stop_reason`` ``"sample"``), as in [SWAP14];
+        the gap reported is then the certified one, which may be large. By default only a full pass ends it.
+    """
+
+    size: int = 59
+    with_active: bool = True
+    trusted: int | None = None
+
+    def __post_init__(self) -> None:
+        if int(self.size) != self.size or self.size < 1:
+            raise ValueError(f"sampling={self.size!r} must be a positive integer, or None to look at every row")
+        if self.trusted is not None and self.trusted < 1:
+            raise ValueError(f"trusted={self.trusted!r} must be a positive number of samples, or None")
+
+
+class SampleLooks:
+    """Draws further samples once one shows no violator, and decides when that is enough to end the moves."""
+
+    def __init__(self, trusted: int | None) -> None:
+        self._trusted = trusted
+        self.patience, self.empty = 1, 0  # empty samples in a row before a full pass, and so far
+
+    def claim(self, core: SampledState32 | SampledState64, target: float) -> str | None:
+        """The reason to end the moves, or None if a violator was found or more samples have to be drawn."""
+        needed = self._trusted or self.patience
+        for _ in range(LOOKS):
+            self.empty += 1
+            if self.empty >= needed:
+                self.empty = 0
+                self.patience = min(2 * self.patience, LOOKS)  # if the full pass finds a violator, the next is later
+                return "unconfirmed" if self._trusted is None else "sample"
+            core.look()
+            if core.gap > target:
+                self.empty = 0
+                return None
+        return None
 
 
 class KernelState(State):
     """The state of a kernel quadratic, in the compiled core."""
 
     def __init__(self, problem: Quadratic, *, sampling: int | Sampling | None = None, seed: int = 0) -> None:
-        self.problem = problem
+        self.problem, self.seed, self.size = problem, seed, problem.size
         self.sampling = sampling if sampling is None or isinstance(sampling, Sampling) else Sampling(sampling)
-        self.seed = seed
-        self.size = problem.size
         ridge = np.atleast_1d(np.asarray(problem.ridge, dtype=np.float64))
         half_linear = np.empty(0) if problem.linear is None else np.asarray(problem.linear, dtype=np.float64) / 2
         bits = "32" if problem.gram.single else "64"
@@ -37,7 +85,7 @@ class KernelState(State):
         else:
             chosen = (int(min(self.sampling.size, self.size)), self.sampling.with_active, seed)
             self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
-        self._looks = None if self.sampling is None else SampleLooks(self.sampling.trusted)
+        self._looks = SampleLooks(self.sampling.trusted if self.sampling else None)
         self.patience = 0 if self.sampling is None else 20  # samples see little of the gap: it falls slowly
         self.single, self.refinable = problem.gram.single, problem.gram.refinable
         self.rows = sum(len(problem.gram.groups[group]) for group in {group for group, _ in problem.segments})
@@ -56,17 +104,23 @@ class KernelState(State):
     gap_rounding = property(attrgetter("core.gap_rounding"))
     value_rounding = property(attrgetter("core.value_rounding"))
     certificate_seconds = property(attrgetter("core.certificate_seconds"))
+    samplings = property(lambda self: self.core.samplings if self.sampling else 0)
     evaluations = property(attrgetter("problem.gram.core.evaluations"))
+    second_order_away = property(attrgetter("core.second_order_away"))
+    violators = property(attrgetter("core.violators"))
+    extreme = property(attrgetter("core.extreme"))
+    shrink = property(attrgetter("core.shrink"))
+    refresh = property(attrgetter("core.refresh"))
+    certify = property(attrgetter("core.certify"))
+    prove = property(attrgetter("core.prove"))
+    start_variables = property(attrgetter("problem.start_variables"))
+    start_weights = property(attrgetter("problem.start_weights"))
+    sample_order = property(attrgetter("problem.sample_order"))
 
     @property
     def weights(self) -> np.ndarray:  # type: ignore[override]  # read-only here
         """b of the problem: they sum to the radius."""
         return np.asarray(self.core.weights * self.core.radius)
-
-    @property
-    def samplings(self) -> int:  # type: ignore[override]  # read-only here
-        """Samples drawn."""
-        return 0 if self.sampling is None else int(self.core.samplings)
 
     def lacks(self, need: Need) -> str:
         if need is Need.EVERY_ROW:
@@ -83,9 +137,6 @@ class KernelState(State):
     def swap_slope(self, i: int, j: int) -> float:
         return 2.0 * float(self.core.score(j) - self.core.score(i))
 
-    def second_order_away(self, i: int) -> int:
-        return int(self.core.second_order_away(i))
-
     def search(self, ray: Ray) -> Search:
         match ray:
             case Toward(i):
@@ -99,7 +150,7 @@ class KernelState(State):
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
-            self.core.correct(variables, weights, move.scale, move.growth, move.fused)
+            self.core.correct(variables, weights, move.scale, move.growth, move.fused, move.afresh)
         else:
             kind = KINDS.index(move.kind)
             self.core.move(kind, move.scale, move.i, move.add, move.j, move.sub, move.drop)
@@ -108,77 +159,41 @@ class KernelState(State):
         self.core.set_weights(np.asarray(variables, np.int32), np.asarray(weights, np.float64))
 
     def set_ridge(self, ridge: float | np.ndarray) -> None:
-        """Another ridge at the same weights, which stay feasible; no kernel value is computed."""
+        """Change the ridge and keep the weights, which stay feasible; no kernel value is computed."""
         self.problem = replace(self.problem, ridge=ridge)
         self.largest_value = self.problem.largest_value
         self.core.set_ridge(np.atleast_1d(np.asarray(ridge, dtype=np.float64)))
 
-    def limit(
-        self,
-        clock: Callable[[], float] = time.perf_counter,
-        deadline: float = np.inf,
-        token: _core.StopToken | None = None,
-    ) -> None:
+    def limit(self, clock: Clock = time.perf_counter, deadline: float = np.inf, token: StopToken | None = None) -> None:
         super().limit(clock, deadline, token)
         self.core.set_token(token)
 
-    def certify(self) -> None:
-        self.core.certify()
-
-    def prove(self) -> None:
-        self.core.prove()
-
     def snapshot(self) -> dict[str, np.ndarray]:
-        return {**self.core.snapshot(), "looks": self._looks.counts() if self._looks else np.array(NO_LOOKS)}
+        looks = {"patience": self._looks.patience, "empty_samples": self._looks.empty}
+        return {**self.core.snapshot(), **{name: np.array([count]) for name, count in looks.items()}}
 
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
         core = dict(snapshot)
-        looks = core.pop("looks")
-        if self._looks:
-            self._looks.restore(looks)
-        self.core.restore(**core)
+        self._looks.patience, self._looks.empty = (int(core.pop(name)[0]) for name in ("patience", "empty_samples"))
+        self.core.restore(core)
 
     def face(self, variables: np.ndarray) -> State:
         variables = np.asarray(variables, np.int32)
-        return self._placed(
-            KernelState(self.problem.restricted(variables, self.core.face(variables))), self.weights[variables]
-        )
+        face = KernelState(self.problem.restricted(variables, self.core.face(variables)))
+        return self._placed(face, self.weights[variables])
 
     def claim(self, target: float) -> str | None:
-        return self._looks.claim(self.core, target) if self._looks else "unconfirmed"
-
-    def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        return self.problem.start_variables(count, rng)
-
-    def start_weights(self, variables: np.ndarray) -> np.ndarray:
-        return self.problem.start_weights(variables)
-
-    def sample_order(self, rng: np.random.Generator) -> np.ndarray:
-        return self.problem.sample_order(rng)
-
-    def violators(self, count: int) -> np.ndarray:
-        return np.asarray(self.core.violators(count))
-
-    def shrink(self) -> None:
-        self.core.shrink()
+        return self._looks.claim(self.core, target) if self.sampling else "unconfirmed"
 
     def restrict(self, variables: np.ndarray) -> None:
-        self.core.watch(np.asarray(variables, np.int32))
-
-    def refresh(self) -> None:
-        self.core.refresh()
-
-    def extreme(self, size: int) -> np.ndarray:
-        return np.asarray(self.core.extreme(size))
+        self.core.restrict(np.asarray(variables, np.int32))
 
     def program(self) -> Program:
         return self.problem.program(np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64))
 
     def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
-        block, blocks, accuracy = effort[:3]
-        capacity = int(min(self.largest_face, self.size))
-        listed = np.asarray(variables, np.int32)
-        found, weights, scale, growth = self.core.solve_on(listed, capacity, block, blocks, accuracy)
+        listed, capacity = np.asarray(variables, np.int32), int(min(self.largest_face, self.size))
+        found, weights, scale, growth = self.core.solve_on(listed, capacity, *effort[:3])
         return Correction(found, weights, scale, growth, fused=True)
 
     def refined(self) -> State | None:
@@ -191,9 +206,5 @@ class KernelState(State):
             return super().run(chooser, limits)
         step = getattr(_core.StepKind, chooser.compiled)
         moves, stalled, kinds, records = self.core.run(step, limits.moves, limits.tol, limits.eps, limits.iteration)
-        return Ran(
-            moves,
-            stalled,
-            Counter({kind: n for kind, n in zip(KINDS, kinds, strict=True) if n}),
-            np.frombuffer(records, RAW),
-        )
+        counts = Counter({kind: n for kind, n in zip(KINDS, kinds, strict=True) if n})
+        return Ran(moves, stalled, counts, np.frombuffer(records, RAW))

@@ -1,8 +1,9 @@
-"""The state of a log determinant: line searches in closed form, moves as changes of low rank."""
+"""The state of a log determinant: line searches in closed form, moves as low-rank updates."""
 
 from __future__ import annotations
 
 from math import isnan
+from operator import attrgetter
 
 import numpy as np
 
@@ -11,19 +12,20 @@ from ..rays import Away, Move, Ray, Search, SwapRay, Toward
 from ._base import Need
 from .concave import ConcaveState
 
-REFRESH = 64  # moves after which moments are computed from scratch: changes of low rank add up rounding
+REFRESH = 64  # moves after which moments are recomputed: low-rank updates accumulate rounding
 
 
 class LogDeterminantState(ConcaveState):
-    """The state of log det M(a): its line searches are closed forms, and a move is a change of M of rank one or two."""
+    """The state of log det M(a): line searches are closed forms, and a move is an update of M of rank one or two."""
 
     problem: LogDeterminant
     moments: Moments
-    _unrefreshed: int  # moves since all was computed from scratch
+    start_variables = property(attrgetter("problem.start_variables"))
+    _unrefreshed: int  # moves since the moments were computed from scratch
 
     @property
-    def scale(self) -> float:  # type: ignore[override]
-        """n: the zero of g is that of the units of the points, and gap / n is a ratio of leverages."""
+    def scale(self) -> float:  # type: ignore[override]  # fixed
+        """n: g changes by a constant with the units of the points, while gap / n is a ratio of leverages."""
         return float(self.problem.dimension)
 
     def search(self, ray: Ray) -> Search:
@@ -40,26 +42,20 @@ class LogDeterminantState(ConcaveState):
         return Search(ray, float(min(step, longest)), gain, bool(step >= longest))
 
     def second_order_away(self, i: int) -> int:
-        """By the gain itself."""
+        """The active vertex whose swap gains most, by the gain itself."""
         j = self.support
         j = j[self.gradient[j] < self.gradient[i]]
         return int(j[np.argmax(self.moments.swap(i, j)[1])]) if len(j) else self.away()
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        held = self.moments
-        numbers = np.array([held.log_det, self._unrefreshed])
-        return {
-            **super().snapshot(),
-            "inverse": held.inverse.copy(),
-            "leverage": held.leverage.copy(),
-            "numbers": numbers,
-        }
+        held, arrays = self.moments, super().snapshot()
+        arrays |= {"inverse": held.inverse.copy(), "leverage": held.leverage.copy(), "log_det": np.array(held.log_det)}
+        return {**arrays, "unrefreshed": np.array(self._unrefreshed)}
 
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
         super().restore(snapshot)
         self.moments.inverse, self.moments.leverage = snapshot["inverse"].copy(), snapshot["leverage"].copy()
-        self.moments.log_det, unrefreshed = snapshot["numbers"].tolist()
-        self._unrefreshed = int(unrefreshed)
+        self.moments.log_det, self._unrefreshed = float(snapshot["log_det"]), int(snapshot["unrefreshed"])
         self._read()
 
     def lacks(self, need: Need) -> str:

@@ -29,20 +29,7 @@ class Label(NamedTuple):
 
 
 def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
-    """Draw the diagram; the best method is on the left.
-
-    Parameters
-    ----------
-    diagram : RankDiagram
-        From ``rank_diagram``.
-    title : str, default=""
-        Title of the diagram.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be saved with ``savefig``.
-    """
+    """Draw the diagram of ``rank_diagram``; the best method is on the left."""
     from matplotlib.figure import Figure
 
     methods = len(diagram.names)
@@ -102,12 +89,11 @@ def draw_bars(axes: Axes, diagram: RankDiagram) -> None:
 
 def draw_label(axes: Axes, label: Label, first_row: float, methods: int) -> None:
     """A line from the rank on the axis to the name, with the rank beside it."""
-    margin = 0.06 * (methods - 1)
-    end = 1 - margin if label.left else methods + margin
+    margin = 0.06 * (methods - 1) * (-1 if label.left else 1)
+    end = (1 if label.left else methods) + margin
     height = first_row - label.row
     axes.plot([label.rank, label.rank, end], [0, height, height], color=QUIET, linewidth=0.9, zorder=1)
     axes.plot([label.rank], [0], "o", color=INK, markersize=4, zorder=4)
     side = "right" if label.left else "left"
     text = f"{label.name}  {label.rank:.2f}" if label.left else f"{label.rank:.2f}  {label.name}"
-    offset = -margin / 4 if label.left else margin / 4
-    axes.text(end + offset, height, text, ha=side, va="center", size=10, color=INK)
+    axes.text(end + margin / 4, height, text, ha=side, va="center", size=10, color=INK)

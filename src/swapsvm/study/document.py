@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 # Each badge has a sign that black-and-white print keeps, and words.
 BADGES = {
@@ -25,23 +25,20 @@ SPAN = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>.+?)\*\*|\[(?P<text>[^\]]+)\]
 ADDRESS = re.compile(r"https?://\S+|#[\w-]+|(?!//)[\w./-]+(#[\w-]+)?")
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """The title of a section (level 2) or subsection (level 3)."""
 
     text: str
     level: int = 2
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Running text."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Bullets:
+class Bullets(NamedTuple):
     """A list."""
 
     items: Sequence[str]
@@ -60,12 +57,24 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class TableBlock:
-    """Formatted cells; columns of numbers are aligned to the right, except the first."""
+class Numbered:
+    """A table or figure."""
 
-    kind: ClassVar[str] = "Table"
+    kind: ClassVar[str]
     name: str
     caption: str
+
+    @property
+    def anchor(self) -> str:
+        """The target of links to it."""
+        return f"{self.kind.lower()}-{self.name}"
+
+
+@dataclass(frozen=True)
+class TableBlock(Numbered):
+    """Formatted cells; columns of numbers are aligned to the right, except the first."""
+
+    kind = "Table"
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     note: str = ""
@@ -88,12 +97,10 @@ class TableBlock:
 
 
 @dataclass(frozen=True)
-class FigureBlock:
+class FigureBlock(Numbered):
     """An SVG drawing."""
 
-    kind: ClassVar[str] = "Figure"
-    name: str
-    caption: str
+    kind = "Figure"
     svg: str
 
 
@@ -109,7 +116,7 @@ class Document:
     blocks: Sequence[Block]
 
     def __post_init__(self) -> None:
-        named = Counter((b.kind, b.name) for b in self.blocks if isinstance(b, TableBlock | FigureBlock))
+        named = Counter((block.kind, block.name) for block in self.blocks if isinstance(block, Numbered))
         for (kind, name), count in named.items():
             if count > 1 or not NAME.fullmatch(name):
                 raise ValueError(f"{kind} name {name!r}: use it once, with lower-case letters, digits, - and _ only")
@@ -117,9 +124,9 @@ class Document:
     def labelled(self) -> Iterator[tuple[Block, str]]:
         """Blocks with labels: "Table 1" or "Figure 3", the anchor of a heading, or nothing."""
         numbers = Counter[str]()
-        anchors = Counter(anchor_of(block) for block in self.blocks if isinstance(block, TableBlock | FigureBlock))
+        anchors = Counter(block.anchor for block in self.blocks if isinstance(block, Numbered))
         for block in self.blocks:
-            if isinstance(block, TableBlock | FigureBlock):
+            if isinstance(block, Numbered):
                 numbers[block.kind] += 1
                 yield block, f"{block.kind} {numbers[block.kind]}"
             elif isinstance(block, Heading):
@@ -128,11 +135,6 @@ class Document:
                 yield block, anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}"  # as on GitHub
             else:
                 yield block, ""
-
-
-def anchor_of(block: TableBlock | FigureBlock) -> str:
-    """The target of links to a table or figure."""
-    return f"{block.kind.lower()}-{block.name}"
 
 
 def all_numbers(cells: Sequence[Cell]) -> bool:
@@ -145,12 +147,8 @@ def all_numbers(cells: Sequence[Cell]) -> bool:
 def marked(text: str, plain: Callable[[str], str], element: Callable[[re.Match[str]], str]) -> str:
     """Text with its marked parts rendered by ``element`` and the text between them by ``plain``."""
     pieces, end = [], 0
-    for span in spans(text):
-        pieces += [plain(text[end : span.start()]), element(span)]
-        end = span.end()
+    for span in SPAN.finditer(text):
+        if not span["address"] or ADDRESS.fullmatch(span["address"]):  # an address that could run a script stays text
+            pieces += [plain(text[end : span.start()]), element(span)]
+            end = span.end()
     return "".join([*pieces, plain(text[end:])])
-
-
-def spans(text: str) -> Iterator[re.Match[str]]:
-    """The marked parts; a link whose address could run a script is left unmarked."""
-    return (span for span in SPAN.finditer(text) if not span["address"] or ADDRESS.fullmatch(span["address"]))

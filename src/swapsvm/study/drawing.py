@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -50,8 +49,7 @@ Keywords = dict[str, Any]  # of a call of matplotlib
 DOTTED: Keywords = {"color": QUIET, "linestyle": (0, (1, 2)), "linewidth": 1.4, "zorder": 2}
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """How a method is drawn; the colours of Okabe and Ito are distinct for the colour-blind."""
 
     color: str
@@ -145,8 +143,7 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Seq
         for method in methods
     ]
     if cut:
-        hollow = {**marker_of("swap", True), "markeredgecolor": QUIET}
-        handles.append(Line2D([], [], label=cut, **hollow))
+        handles.append(Line2D([], [], label=cut, **{**marker_of("swap", True), "markeredgecolor": QUIET}))
     handles += references
     if handles:
         figure.legend(

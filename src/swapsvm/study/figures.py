@@ -18,6 +18,7 @@ from .drawing import (
     INK,
     LOOKS,
     QUIET,
+    Keywords,
     add_legend,
     add_markers,
     add_reference,
@@ -51,12 +52,7 @@ class MedianPoint(NamedTuple):
 
 
 Series = dict[str, list[MedianPoint]]  # by method
-
-
 ranks = drawn(draw_ranks)
-
-
-# ---- medians over data sets -------------------------------------------------------------------------------------
 
 
 @drawn
@@ -85,12 +81,6 @@ def ratios_to(base: dict[str, MedianPoint], points: Iterable[MedianPoint]) -> li
         for data, value, cut in points
         if data in base and value > 0 and not (cut and base[data].cut)
     ]
-
-
-@drawn
-def sets(results: Results, experiment: str, data: Sequence[str], measure: Measure, *, label: str, log: bool) -> Figure:
-    """A row for each data set, a marker for each method."""
-    return dots(series_of(results, experiment, data, measure), label, log)
 
 
 @drawn
@@ -133,13 +123,14 @@ def over_rows(series: Series, label: str, log: bool, references: Sequence[Artist
     axes.minorticks_off()
     if log:
         log_ticks(axes, "y")
-    add_legend(figure, series, CUT if any_cut(series) else "", references)
+    add_legend(figure, series, cut_note(series), references)
     return figure
 
 
-def dots(series: Series, label: str, log: bool) -> Figure:
+@drawn
+def sets(results: Results, experiment: str, data: Sequence[str], measure: Measure, *, label: str, log: bool) -> Figure:
     """A row for each data set; methods are shifted vertically, so that equal values do not overlap."""
-    series = drawable(series, log)
+    series = drawable(series_of(results, experiment, data, measure), log)
     names = list(dict.fromkeys(point.data for points in series.values() for point in points))
     figure, (axes,) = canvas(1.15 + 0.5 * max(len(names), 1))
     for place in range(0, len(names), 2):
@@ -156,7 +147,7 @@ def dots(series: Series, label: str, log: bool) -> Figure:
     axes.grid(False, axis="y")
     if log:
         log_ticks(axes, "x")
-    add_legend(figure, series, CUT if any_cut(series) else "")
+    add_legend(figure, series, cut_note(series))
     return figure
 
 
@@ -175,12 +166,9 @@ def drawable(series: Series, log: bool) -> Series:
     return {method: points for method, points in kept.items() if points}
 
 
-def any_cut(series: Series) -> bool:
-    """Whether there are hollow markers."""
-    return any(point.cut for points in series.values() for point in points)
-
-
-# ---- curves -----------------------------------------------------------------------------------------------------
+def cut_note(series: Series) -> str:
+    """What hollow markers mean, if there are any."""
+    return CUT if any(point.cut for points in series.values() for point in points) else ""
 
 
 class Curve(NamedTuple):
@@ -250,9 +238,8 @@ def add_rate(axes: Axes, curve: Curve) -> None:
     axes.plot(ends, np.exp(height + slope * ends), **DOTTED)
     if slope < 0:
         text = f"in the end halves every\n{np.log(2) / -slope:,.0f} iterations"
-        axes.text(
-            0.98, 0.98, text, transform=axes.transAxes, ha="right", va="top", multialignment="left", size=8, color=QUIET
-        )
+        place: Keywords = {"transform": axes.transAxes, "ha": "right", "va": "top", "multialignment": "left"}
+        axes.text(0.98, 0.98, text, size=8, color=QUIET, **place)
 
 
 @drawn
@@ -293,5 +280,5 @@ def curves_of(results: Results, data: str) -> dict[str, Curve]:
             with np.errstate(divide="ignore"):  # a value of zero gives infinity, which is not drawn
                 relative = np.minimum.accumulate(fields["gap"] / np.abs(fields["value"]))
             x = {name: fields[name] for name in ("iteration", "seconds", "evaluations", "gap")}
-            curves[method] = Curve(**x, relative=relative, cut=bool(run["measures"]["cut"]))
+            curves[method] = Curve(**x, relative=relative, cut=run["measures"]["cut"])
     return curves

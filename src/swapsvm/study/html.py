@@ -7,19 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from html import escape
 from importlib.resources import files
 
-from .document import (
-    BADGES,
-    Block,
-    Bullets,
-    Cell,
-    Document,
-    FigureBlock,
-    Heading,
-    Paragraph,
-    TableBlock,
-    anchor_of,
-    marked,
-)
+from .document import BADGES, Block, Bullets, Cell, Document, FigureBlock, Heading, Paragraph, TableBlock, marked
 
 
 def to_html(document: Document) -> str:
@@ -65,16 +53,16 @@ def html_block(block: Block, label: str) -> str:
             return f"<p>{html_text(text)}</p>"
         case Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{html_text(item)}</li>" for item in items) + "\n</ul>"
-        case FigureBlock():
-            drawing = inline_svg(block.svg, f"{anchor_of(block)}--")
-            return f'<figure id="{anchor_of(block)}">\n{drawing}\n{html_caption(block, label)}\n</figure>'
+        case FigureBlock(_, caption, svg):
+            drawing = inline_svg(svg, f"{block.anchor}--")
+            return f'<figure id="{block.anchor}">\n{drawing}\n{html_caption(label, caption)}\n</figure>'
         case TableBlock():
             return html_table(block, label)
 
 
-def html_caption(block: TableBlock | FigureBlock, label: str) -> str:
+def html_caption(label: str, caption: str) -> str:
     """Number and caption."""
-    return f"<figcaption><b>{label}.</b> {html_text(block.caption)}</figcaption>"
+    return f"<figcaption><b>{label}.</b> {html_text(caption)}</figcaption>"
 
 
 def html_table(table: TableBlock, label: str) -> str:
@@ -85,17 +73,16 @@ def html_table(table: TableBlock, label: str) -> str:
         "<tr>" + "".join(html_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
         for row in table.cells
     ]
-    return "\n".join(
-        [
-            f'<figure class="table" id="{anchor_of(table)}">',
-            html_caption(table, label),
-            f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">',
-            f"<table><thead><tr>{head}</tr></thead><tbody>",
-            *rows,
-            "</tbody></table></div>",
-            f'<p class="note">{html_text(table.note)}</p></figure>' if table.note else "</figure>",
-        ]
-    )
+    lines = [
+        f'<figure class="table" id="{table.anchor}">',
+        html_caption(label, table.caption),
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">',
+        f"<table><thead><tr>{head}</tr></thead><tbody>",
+        *rows,
+        "</tbody></table></div>",
+        f'<p class="note">{html_text(table.note)}</p></figure>' if table.note else "</figure>",
+    ]
+    return "\n".join(lines)
 
 
 def html_cell(cell: Cell, kind: str) -> str:
@@ -131,9 +118,8 @@ def inline_svg(svg: str, prefix: str) -> str:
                 parent.remove(child)
     for element in root.iter():
         element.tag = local(element.tag)
-        element.attrib = {local(name): renamed(local(name), value, prefix) for name, value in element.items()}
-        for name in [name for name in element.attrib if name.startswith("on")]:
-            del element.attrib[name]
+        attributes = {local(name): value for name, value in element.items() if not local(name).startswith("on")}
+        element.attrib = {name: renamed(name, value, prefix) for name, value in attributes.items()}
         if not element.get("href", "#").startswith(("#", "data:image/")):
             del element.attrib["href"]
     root.set("role", "img")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from .statistics import Alternative
 
 
-@dataclass(frozen=True)
-class PublishedTest:
+class PublishedTest(NamedTuple):
     """One Wilcoxon signed-rank test of the paper; see ``paper.toml`` for the fields."""
 
     measure: str
@@ -30,8 +29,7 @@ class PublishedTest:
         return "greater" if better_is_first == (self.measure == "accuracy") else "less"
 
 
-@dataclass(frozen=True)
-class PublishedStatistics:
+class PublishedStatistics(NamedTuple):
     """The paper's tests; see ``paper.toml`` for the fields."""
 
     label: str
@@ -48,8 +46,7 @@ def published_statistics() -> PublishedStatistics:
     return PublishedStatistics(tests=tests, **table)
 
 
-@dataclass(frozen=True)
-class PublishedAccuracy:
+class PublishedAccuracy(NamedTuple):
     """A test accuracy on one of the splits; see ``published.toml`` for the fields."""
 
     accuracy: float

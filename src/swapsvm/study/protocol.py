@@ -37,42 +37,24 @@ COMMON = {"start_size": 20, "cache_size": 200.0, "n_jobs": 1}
 
 @dataclass(frozen=True)
 class Experiment:
-    """One setting for many data sets.
-
-    Attributes
-    ----------
-    title : str
-    settings : dict
-        Parameters of ``SVC`` other than C, gamma, solver and seed.
-    sampling : Sampling or None
-        Sampling of the Frank-Wolfe methods. CVM has its own, and the block engine searches every row.
-    methods, data : tuple of str
-    repetitions : int
-        Number of repetitions, with seeds 0, 1, ...
-    curves : bool
-        Whether the trace of the run is kept.
-    parameters_of : str or None
-        The data set whose C and gamma are used for all; by default each has its own.
-    gamma_factor : float
-        Factor of gamma: with s the mean squared distance, gamma is 1 / (2 s) in the RBF kernel and 1 / s in the
-        polynomial kernel.
-    """
+    """One setting for many data sets."""
 
     title: str
-    settings: Settings
-    sampling: Sampling | None
-    methods: tuple[str, ...]
-    data: tuple[str, ...]
-    repetitions: int = 1
-    curves: bool = False
-    parameters_of: str | None = None
-    gamma_factor: float = 1.0
+    settings: Settings  # parameters of SVC other than C, gamma, solver and seed
+    sampling: Sampling | None = None  # of the Frank-Wolfe methods; CVM has its own, and block searches every row
+    methods: tuple[str, ...] = tuple(METHODS)
+    data: tuple[str, ...] = EVERY_SET
+    repetitions: int = 1  # with seeds 0, 1, ...
+    curves: bool = False  # whether the trace of the run is kept
+    parameters_of: str | None = None  # the data set whose C and gamma are used for all; by default each has its own
+    gamma_factor: float = 1.0  # with s the mean squared distance, gamma is 1 / (2 s) for rbf and 1 / s for poly
 
 
 ABSOLUTE = {"kernel": "rbf", "tol": 0.0, "eps": 1e-6}
+RELATIVE = {"kernel": "rbf", "tol": 1e-2, "eps": 0.0}
 TRUST = {f"trusted-{count}": replace(PAPER_SAMPLING, trusted=count) for count in (1, 7)}  # beside three
 EXPERIMENTS = {
-    "paper": Experiment("The paper's protocol", ABSOLUTE, PAPER_SAMPLING, tuple(METHODS), EVERY_SET, repetitions=3),
+    "paper": Experiment("The paper's protocol", ABSOLUTE, PAPER_SAMPLING, repetitions=3),
     "polynomial": Experiment(
         "Polynomial kernel, the paper's protocol",
         {"kernel": "poly", "degree": 2, "coef0": 0.0, "tol": 0.0, "eps": 1e-6},
@@ -82,38 +64,20 @@ EXPERIMENTS = {
         gamma_factor=2.0,
     ),
     "convergence": Experiment(
-        "Convergence, every row",
-        {"kernel": "rbf", "tol": 1e-7, "eps": 0.0, "max_iter": 200_000},
-        None,
-        tuple(METHODS),
-        ("a1a", "w1a"),
-        curves=True,
+        "Convergence, every row", {**RELATIVE, "tol": 1e-7, "max_iter": 200_000}, data=("a1a", "w1a"), curves=True
     ),
     "rows": Experiment(
         "Iterations against the number of rows",
-        {"kernel": "rbf", "tol": 0.0, "eps": 1e-4},
-        None,
-        FRANK_WOLFE,
-        GROUPS["web"],
+        {**ABSOLUTE, "eps": 1e-4},
+        methods=FRANK_WOLFE,
+        data=GROUPS["web"],
         parameters_of="w8a",
     ),
     **{
-        name: Experiment(
-            f"The paper's protocol, ended by {sampling.trusted} sample{'s' * ((sampling.trusted or 1) > 1)}",
-            ABSOLUTE,
-            sampling,
-            FRANK_WOLFE,
-            ("w3a", "a3a"),
-        )
-        for name, sampling in TRUST.items()
+        name: Experiment(f"The paper's protocol, ended by {ends}", ABSOLUTE, TRUST[name], FRANK_WOLFE, ("w3a", "a3a"))
+        for name, ends in {"trusted-1": "1 sample", "trusted-7": "7 samples"}.items()
     },
-    "relative": Experiment(
-        "Our protocol: every row, relative gap 0.01",
-        {"kernel": "rbf", "tol": 1e-2, "eps": 0.0},
-        None,
-        tuple(METHODS),
-        EVERY_SET,
-    ),
+    "relative": Experiment("Our protocol: every row, relative gap 0.01", RELATIVE),
 }
 EXPERIMENTS["published"] = replace(
     EXPERIMENTS["relative"],
@@ -175,12 +139,11 @@ def trials_of(scale: Scale, parameters: dict[str, dict[str, float]]) -> Iterator
             experiment = EXPERIMENTS[name]
             if seed >= experiment.repetitions:
                 continue
-            for data in chosen(experiment.data, scale.data):
+            methods = [m for m in experiment.methods if m in scale.methods]
+            for data in [d for d in experiment.data if d in scale.data]:
                 C, gamma = parameters_for(name, data, parameters)
-                if gamma is None:
-                    continue
-                for method in chosen(experiment.methods, scale.methods):
-                    yield Trial(name, data, method, seed, C, gamma, scale.budget)
+                if gamma is not None:
+                    yield from (Trial(name, data, method, seed, C, gamma, scale.budget) for method in methods)
 
 
 def parameters_for(name: str, data: str, parameters: dict[str, dict[str, float]]) -> tuple[float, float | None]:
@@ -191,11 +154,6 @@ def parameters_for(name: str, data: str, parameters: dict[str, dict[str, float]]
     experiment = EXPERIMENTS[name]
     found = parameters.get(experiment.parameters_of or data)
     return (1.0, None) if found is None else (found["C"], experiment.gamma_factor * found["gamma"])
-
-
-def chosen(these: Sequence[str], among: Sequence[str]) -> list[str]:
-    """The names of the first that the second has as well."""
-    return [name for name in these if name in among]
 
 
 def data_named(words: Sequence[str]) -> tuple[str, ...]:

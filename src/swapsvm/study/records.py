@@ -40,21 +40,7 @@ class Run(TypedDict):
     parameters: Settings
     measures: Measures
     curve: NotRequired[dict[str, list[float]]]
-    environment: dict[str, object]
-
-
-class Fold(TypedDict):
-    """A line of ``tuning.jsonl``: the fit of one fold at one point of the grid."""
-
-    data: str
-    C: float
-    gamma: float
-    fold: int
-    right: int
-    rows: int
-    seconds: float
-    limit: float
-    cut: bool
+    environment: dict[str, Any]
 
 
 def append(path: Path, record: Mapping[str, object]) -> None:

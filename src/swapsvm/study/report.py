@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from statistics import median
+from typing import Any
 
 from ..datasets.registry import Entry, registry
+from . import sections
 from .claims import check_all
 from .document import Block, Bullets, Cell, Document, Heading, Paragraph, TableBlock
-from .evidence import MARKS, Status
-from .protocol import COMMON, CVM_SAMPLING, EVERY_SET, EXPERIMENTS, METHODS, PAPER_METHODS
-from .sections import (
-    convergence_section,
-    groups_section,
-    polynomial_section,
-    published_section,
-    relative_section,
-    trust_section,
-)
+from .evidence import Status
+from .protocol import COMMON, CVM_SAMPLING, EVERY_SET, EXPERIMENTS, METHODS, PAPER_METHODS, Experiment
 from .significance import compared_tests, statistics_section
 from .summary import Results
 
@@ -30,20 +24,18 @@ def make_report(results: Results) -> Document:
         claims_section,
         data_section,
         protocol_section,
-        groups_section,
+        sections.groups_section,
         statistics_section,
-        trust_section,
-        polynomial_section,
-        relative_section,
-        published_section,
-        convergence_section,
+        sections.trust_section,
+        sections.polynomial_section,
+        sections.relative_section,
+        sections.published_section,
+        sections.convergence_section,
         environment_section,
     )
-    blocks = [block for part in parts for block in part(results)]
     title = "A novel Frank-Wolfe algorithm: the experiments again"
-    return Document(
-        title, "Every number and figure below is computed from the raw results in runs.jsonl.", tuple(blocks)
-    )
+    subtitle = "Every number and figure below is computed from the raw results in runs.jsonl."
+    return Document(title, subtitle, [block for part in parts for block in part(results)])
 
 
 def introduction(results: Results) -> Iterator[Block]:
@@ -72,18 +64,13 @@ def spelled(counts: Counter[Status]) -> str:
 
 def sampling_findings(results: Results) -> Iterator[str]:
     """The certified gap of runs that end by the paper's rule."""
-    gaps = [
-        (d, m, results.median("paper", d, m, "gap") or 0.0)
-        for d in results.data("paper")
-        for m in PAPER_METHODS
-        if results.runs("paper", d, m) and not results.cut("paper", d, m)
-    ]
+    found = [results.finished(d, m, "gap") for d in results.data("paper") for m in PAPER_METHODS]
+    gaps = [gap for gap in found if gap is not None]
     if gaps:
-        above = sum(gap > 1e-6 for *_, gap in gaps)
-        middle = median(gap for *_, gap in gaps)
         yield (
             f"For runs that end because samples show no violator, the gap that a full pass then certifies is above the "
-            f"nominal 1e-6 in {above} of {len(gaps)} cases, with a median of {middle:.1e}."
+            f"nominal 1e-6 in {sum(gap > 1e-6 for gap in gaps)} of {len(gaps)} cases, with a median of "
+            f"{median(gaps):.1e}."
         )
 
 
@@ -106,50 +93,33 @@ def block_findings(results: Results) -> Iterator[str]:
         )
 
 
-# ---- claims -----------------------------------------------------------------------------------------------------
-
-
 def claims_section(results: Results) -> Iterator[Block]:
     """The claims of the paper and the verdicts on them."""
     yield Heading("Claims")
     rows = tuple(
-        (claim.section, claim.text, Cell("", MARKS[verdict.status]), verdict.evidence)
+        (claim.section, claim.text, Cell("", verdict.status.mark), verdict.evidence)
         for claim, verdict in check_all(results)
     )
-    yield TableBlock(
-        "claims",
-        "Claims of the paper, checked on the runs of this study.",
-        ("part", "claim", "verdict", "evidence"),
-        rows,
-    )
-
-
-# ---- data and protocol ------------------------------------------------------------------------------------------
+    columns = ("part", "claim", "verdict", "evidence")
+    yield TableBlock("claims", "Claims of the paper, checked on the runs of this study.", columns, rows)
 
 
 def data_section(results: Results) -> Iterator[Block]:
     """The paper's table of data sets, and what was run."""
     yield Heading("Data sets")
-    present = set(results.data("paper"))
-    rows = tuple(data_row(entry, results, entry.name in present) for entry in entries())
+    entries = [registry()[name] for name in EVERY_SET]
+    rows = [data_row(entry, results) for entry in entries]
     columns = ("data set", "m", "t", "K", "m_max", "m_min", "n", "C", "gamma", "features here")
-    absent = [entry.paper or entry.name for entry in entries() if entry.name not in present]
+    absent = [entry.paper or entry.name for entry in entries if entry.name not in results.data("paper")]
     note = f"Without runs: {', '.join(absent)}." if absent else ""
     yield TableBlock("datasets", "The data sets, with the parameters that CVM was tuned to.", columns, rows, note)
 
 
-def entries() -> list[Entry]:
-    """The paper's sets in the order of its groups."""
-    return [registry()[name] for name in EVERY_SET]
-
-
-def data_row(entry: Entry, results: Results, present: bool) -> tuple[str, ...]:
+def data_row(entry: Entry, results: Results) -> tuple[str, ...]:
     """Sizes and parameters of one set."""
     sizes = (entry.rows, entry.test_rows, entry.classes, entry.largest_pair, entry.smallest_pair, entry.features)
-    chosen = ("", "")
-    if present:
-        parameters = next(run for m in METHODS for run in results.runs("paper", entry.name, m))["parameters"]
-        chosen = (f"{parameters['C']:g}", f"{parameters['gamma']:.4g}")
+    used = [run["parameters"] for m in METHODS for run in results.runs("paper", entry.name, m)]
+    chosen = (f"{used[0]['C']:g}", f"{used[0]['gamma']:.4g}") if used else ("", "")
     return (entry.paper or entry.name, *map(str, sizes), *chosen, entry.values)
 
 
@@ -159,28 +129,24 @@ def protocol_section(results: Results) -> Iterator[Block]:
     rows = []
     for name in results.experiments():
         experiment = EXPERIMENTS[name]
-        runs = [run for d in results.data(name) for m in METHODS for run in results.runs(name, d, m)]
-        limits = sorted({run["parameters"]["max_time"] for run in runs})
-        settings = {
-            key: value for key, value in runs[0]["parameters"].items() if key in (*COMMON, *experiment.settings)
-        }
-        told = ", ".join(f"{key} = {value}" for key, value in settings.items())
+        runs = list(results.all_runs(name))
+        limits = ", ".join(f"{s:g}" for s in sorted({run["parameters"]["max_time"] for run in runs}))
+        used = runs[0]["parameters"].items()
+        settings = ", ".join(f"{key} = {value}" for key, value in used if key in (*COMMON, *experiment.settings))
         cut = sum(run["measures"]["cut"] for run in runs)
-        rows.append(
-            (experiment.title, told, sampled(name), ", ".join(f"{s:g}" for s in limits), str(len(runs)), str(cut))
-        )
+        rows.append((experiment.title, settings, sampled(experiment), limits, str(len(runs)), str(cut)))
     yield TableBlock(
         "protocol",
         "The experiments. Times are CPU seconds of the training thread, without reading data and without the pass that "
         "certifies the gap at the end.",
         ("experiment", "settings of SVC", "toward vertex", "limit, s", "runs", "cut"),
-        tuple(rows),
+        rows,
     )
 
 
-def sampled(name: str) -> str:
+def sampled(experiment: Experiment) -> str:
     """How the toward vertex is chosen, and what ends a sampled run."""
-    sampling = EXPERIMENTS[name].sampling
+    sampling = experiment.sampling
     if sampling is None:
         return "best of all rows"
     ends = f"{sampling.trusted} samples without a violator (CVM: {CVM_SAMPLING.trusted}) end a run"
@@ -190,19 +156,15 @@ def sampled(name: str) -> str:
 def environment_section(results: Results) -> Iterator[Block]:
     """Machines and versions of the runs."""
     yield Heading("Environment")
-    seen: Counter[tuple[str, ...]] = Counter()
-    for name in results.experiments():
-        for d in results.data(name):
-            for m in METHODS:
-                seen.update(environment_row(run["environment"]) for run in results.runs(name, d, m))
+    runs = (run for name in results.experiments() for run in results.all_runs(name))
+    seen = Counter(environment_row(run["environment"]) for run in runs)
     columns = ("CPU", "cores", "SIMD", "system", "Python", "packages", "date", "runs")
-    rows = tuple((*row, str(count)) for row, count in sorted(seen.items()))
+    rows = [(*row, str(count)) for row, count in sorted(seen.items())]
     yield TableBlock("environment", "Where the runs were made; each used one thread.", columns, rows)
 
 
-def environment_row(environment: dict[str, object]) -> tuple[str, ...]:
+def environment_row(environment: dict[str, Any]) -> tuple[str, ...]:
     """One machine."""
-    versions = environment["versions"]
-    packages = ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, dict) else ""
+    packages = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
     fields = ("cpu", "cores", "simd", "system", "python")
     return (*(str(environment[field]) for field in fields), packages, str(environment["date"]))

@@ -12,38 +12,24 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from ..datasets import DatasetError
 from ..datasets.loading import obtain
 from ..datasets.registry import find_entry
+from ..plotting import require_extra
 from ..writing import whole_file
 from . import records
 from .protocol import Scale, Trial, trials_of
-from .records import Fold, Run
+from .records import Record, Run
 from .runs import due, run_all
 from .summary import Results
 from .tuning import GridPoint, as_toml, stored_parameters, tune
 
-Parameters = dict[str, dict[str, float]]
-
 
 def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
-    """Make the missing runs of the study and write its report.
-
-    Parameters
-    ----------
-    scale : Scale
-        What to run.
-    folder : Path
-        Folder of the raw results and the report.
-    jobs : int
-        Number of runs at a time, each with one thread.
-    retune : bool
-        Tune C and gamma again instead of using the values of the package.
-    """
-    require_extra()
+    """Make the missing runs, ``jobs`` at a time, and write the report; ``retune`` tunes C and gamma again."""
+    require_extra("the report")
     if jobs < 1:
         raise ValueError(f"--jobs {jobs}: the number of runs at a time must be positive")
     if not scale.budget > 0:
@@ -60,15 +46,6 @@ def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
         with progress(trials) as report:
             run_all(trials, raw, jobs, report, write_failure)
     write_report(folder)
-
-
-def require_extra() -> None:
-    """Raise now, not after the runs."""
-    try:
-        for package in ("matplotlib", "rich"):
-            import_module(package)
-    except ImportError as error:
-        raise ImportError(f'the report needs {error.name}: pip install "swapsvm[demo]"') from error
 
 
 def is_there(name: str) -> bool:
@@ -91,18 +68,17 @@ def tune_all(names: list[str], folder: Path, budget: float) -> None:
             file.write(as_toml(chosen).encode())
 
 
-def own_parameters(folder: Path) -> Parameters:
+def own_parameters(folder: Path) -> dict[str, dict[str, float]]:
     """The parameters tuned in this folder."""
     path = folder / "parameters.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def write_tuning(record: Fold) -> None:
+def write_tuning(record: Record) -> None:
     """One line on stderr."""
-    right = record["right"] / record["rows"]
     sys.stderr.write(
         f"tuning {record['data']}: C = {record['C']:g}, gamma = {record['gamma']:.4g}, fold {record['fold'] + 1}: "
-        f"{right:.2%} in {record['seconds']:.1f} s\n"
+        f"{record['right'] / record['rows']:.2%} in {record['seconds']:.1f} s\n"
     )
 
 
@@ -121,19 +97,16 @@ def write_report(folder: Path) -> None:
     sys.stdout.write(f"Report: {folder / 'report.html'}\n")
 
 
-# ---- progress -----------------------------------------------------------------------------------------------------
-
-
 @contextmanager
-def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], None]]:
+def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], object]]:
     """A bar on stderr with the estimated remaining time; lines if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    clock = Clock(trials)
+    remaining = RemainingTime(trials)
     console = Console(stderr=True, highlight=False)
     if not console.is_interactive:
-        yield lambda trial, record: print_line(clock.after(trial), trial, record)
+        yield lambda trial, record: sys.stderr.write(f"{line_of(trial, record)}  {remaining.after(trial)}\n")
         return
     columns = (
         TextColumn("{task.description:40}"),
@@ -146,13 +119,13 @@ def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], None]]:
 
         def report(trial: Trial, record: Run) -> None:
             console.print(line_of(trial, record), soft_wrap=True)
-            left = f"about {duration(clock.after(trial))} left"
-            bars.update(bar, advance=1, description=f"{trial.experiment}: {trial.data}, {trial.method}", left=left)
+            what = f"{trial.experiment}: {trial.data}, {trial.method}"
+            bars.update(bar, advance=1, description=what, left=remaining.after(trial))
 
         yield report
 
 
-class Clock:
+class RemainingTime:
     """Estimates the remaining time from the expected and the actual times of finished runs."""
 
     def __init__(self, trials: list[Trial]) -> None:
@@ -160,22 +133,20 @@ class Clock:
         self._left = sum(map(expected, trials))
         self._done = 0.0
 
-    def after(self, trial: Trial) -> float:
-        """Remaining seconds after this trial."""
+    def after(self, trial: Trial) -> str:
+        """The remaining time after this trial."""
         self._done += expected(trial)
         self._left -= expected(trial)
-        return max(0.0, (time.monotonic() - self._began) * self._left / self._done)
+        seconds = max(0.0, (time.monotonic() - self._began) * self._left / self._done)
+        if seconds < 90:
+            return f"about {seconds:.0f} s left"
+        return f"about {seconds / 60:.0f} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
 
 
 def expected(trial: Trial) -> float:
     """A rough estimate of the seconds of a trial, from its rows and its limit."""
     slowness = {"block": 0.1, "swap2": 0.5, "fw": 10.0}.get(trial.method, 2.0)
     return min(trial.budget, 0.5 + slowness * find_entry(trial.data).rows / 1000)
-
-
-def print_line(left: float, trial: Trial, record: Run) -> None:
-    """One run on stderr."""
-    sys.stderr.write(f"{line_of(trial, record)}  about {duration(left)} left\n")
 
 
 def line_of(trial: Trial, record: Run) -> str:
@@ -186,10 +157,3 @@ def line_of(trial: Trial, record: Run) -> str:
         f"{trial.experiment:12} {trial.data:10} {trial.method:6} seed {trial.seed} {measures['seconds']:8.2f} s "
         f"{measures['accuracy']:7.2%} {measures['model_size']:6} vectors  gap {measures['relative_gap']:.1e}{cut}"
     )
-
-
-def duration(seconds: float) -> str:
-    """A rounded duration."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
 from importlib.metadata import version
+from itertools import islice
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -19,15 +20,18 @@ from threading import Thread
 import numpy as np
 
 from .. import _core
+from ..arrays import Matrix
 from ..datasets import Dataset, load
 from ..estimators import SVC
 from ..stopping import ConvergenceWarning
 from . import records
 from .protocol import EXPERIMENTS, Key, Trial
 from .records import Measures, Run, Settings
+from .summary import problem_of
 
 CURVE_POINTS = 160  # kept of a trace, in either direction
 Repeated = tuple[str, str, str, float, float]  # a key without the seed
+Report = Callable[[Trial, Run], object]  # called after each run
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -39,19 +43,17 @@ class CpuTimedSVC(SVC):
 
 def run(trial: Trial) -> Run:
     """Fit and measure. Times are CPU seconds of the training thread, without the certifying pass at the end."""
-    data = loaded(trial.data)
-    model = CpuTimedSVC(**trial.settings())
-    began, cpu_began = time.perf_counter(), time.thread_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has the reason
-        model.fit(data.X_train, data.y_train)
-    cpu, wall = time.thread_time() - cpu_began, time.perf_counter() - began
+    data, settings = loaded(trial.data), trial.settings()
+    began = time.perf_counter()
+    model, cpu = fitted(settings, data.X_train, data.y_train)
+    wall = time.perf_counter() - began
+    sampling = settings["sampling"] and dict(vars(settings["sampling"]))  # as JSON
     outcome: Run = {
         "experiment": trial.experiment,
         "data": trial.data,
         "method": trial.method,
         "seed": trial.seed,
-        "parameters": recorded_settings(trial),
+        "parameters": {**settings, "sampling": sampling},
         "measures": measured(model, data, cpu, wall),
         "environment": environment(),
     }
@@ -66,11 +68,19 @@ def loaded(name: str) -> Dataset:
     return load(name)
 
 
-def recorded_settings(trial: Trial) -> Settings:
-    """The parameters of the trial as JSON values."""
-    settings = trial.settings()
-    sampling = settings["sampling"]
-    return {**settings, "sampling": None if sampling is None else dict(vars(sampling))}
+def fitted(settings: Settings, X: Matrix, y: np.ndarray) -> tuple[SVC, float]:
+    """A fitted model and the CPU seconds that it took."""
+    model = CpuTimedSVC(**settings)
+    began = time.thread_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record has the reason
+        model.fit(X, y)
+    return model, time.thread_time() - began
+
+
+def was_cut(model: SVC) -> bool:
+    """Whether the fit reached its time limit."""
+    return any(result.stop_reason == "max_time" for result in model.results_)
 
 
 def measured(model: SVC, data: Dataset, cpu: float, wall: float) -> Measures:
@@ -88,7 +98,7 @@ def measured(model: SVC, data: Dataset, cpu: float, wall: float) -> Measures:
         "gap": model.dual_gap_,
         "relative_gap": model.relative_gap_,
         "stop_reasons": sorted({result.stop_reason for result in model.results_}),
-        "cut": any(result.stop_reason == "max_time" for result in model.results_),
+        "cut": was_cut(model),
     }
 
 
@@ -107,14 +117,13 @@ def curve(trace: np.ndarray) -> dict[str, list[float]]:
 @cache
 def environment() -> dict[str, object]:
     """Machine and versions."""
-    packages = ("swapsvm", "numpy", "scipy", "scikit-learn")
     return {
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "simd": _core.simd_level(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {name: version(name) for name in ("swapsvm", "numpy", "scipy", "scikit-learn")},
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 
@@ -128,18 +137,13 @@ def cpu_name() -> str:
         return platform.processor() or platform.machine()
 
 
-# ---- all runs ---------------------------------------------------------------------------------------------------
-
-
 def due(trials: Iterable[Trial], known: Iterable[Run]) -> list[Trial]:
     """Trials still to run. A cut run is tried again only with a larger limit, and its repetitions not at all."""
     finished, limits = set(), dict[Repeated, float]()
     for record in known:
-        parameters = record["parameters"]
-        problem = (parameters["C"], parameters["gamma"])
-        key: Key = (record["experiment"], record["data"], record["method"], record["seed"], *problem)
+        key: Key = (record["experiment"], record["data"], record["method"], record["seed"], *problem_of(record))
         if record["measures"]["cut"]:
-            limits[without_seed(key)] = max(limits.get(without_seed(key), 0.0), parameters["max_time"])
+            limits[without_seed(key)] = max(limits.get(without_seed(key), 0.0), record["parameters"]["max_time"])
         else:
             finished.add(key)
     return [t for t in trials if t.key not in finished and limits.get(without_seed(t.key), 0.0) < t.budget]
@@ -150,13 +154,7 @@ def without_seed(key: Key) -> Repeated:
     return (*key[:3], *key[4:])
 
 
-def run_all(
-    trials: list[Trial],
-    output: Path,
-    jobs: int,
-    report: Callable[[Trial, Run], None],
-    failed: Callable[[Trial, str], None],
-) -> None:
+def run_all(trials: list[Trial], output: Path, jobs: int, report: Report, failed: Callable[[Trial, str], None]) -> None:
     """Run ``jobs`` trials at a time, and append and ``report`` each record as soon as its run is finished.
 
     ``failed`` is called for a run that fails or ends its process; the others continue.
@@ -181,7 +179,7 @@ def run_in(
     jobs: int,
     cut: set[Repeated],
     output: Path,
-    report: Callable[[Trial, Run], None],
+    report: Report,
     failed: Callable[[Trial, str], None],
 ) -> bool:
     """Run waiting trials until none is left (True) or a process has died and broken the pool (False)."""
@@ -217,10 +215,4 @@ def end_with_parent() -> None:
 
 def following(waiting: Iterator[Trial], count: int, cut: set[Repeated]) -> Iterator[Trial]:
     """The next trials, without repetitions of cut runs."""
-    while count > 0:
-        trial = next(waiting, None)
-        if trial is None:
-            return
-        if trial.seed == 0 or without_seed(trial.key) not in cut:
-            count -= 1
-            yield trial
+    return islice((trial for trial in waiting if trial.seed == 0 or without_seed(trial.key) not in cut), count)

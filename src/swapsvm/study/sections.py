@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 
-from . import figures
+from . import figures, tables
 from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
-from .evidence import MARKS, Status
+from .evidence import Status
 from .paper import published_accuracies
 from .protocol import EXPERIMENTS, FRANK_WOLFE, GROUPS, METHODS, PAPER_SAMPLING, TRUST
 from .records import Measure
 from .summary import Results
-from .tables import (
-    CUT,
-    Formatter,
-    accuracy_table,
-    exponential,
-    label,
-    measure_cells,
-    number,
-    percent,
-    size_table,
-    time_table,
-    work_table,
-)
 
 TITLES = {
     "web": "Web collection",
@@ -33,43 +21,35 @@ TITLES = {
     "protein": "Protein",
 }
 COLLECTIONS = ("web", "adult")  # drawn over the number of rows
-AXES: dict[Measure, tuple[str, bool]] = {  # label, and whether the axis is logarithmic
-    "accuracy": ("test accuracy, %", False),
-    "seconds": ("training time, s", True),
-    "model_size": ("support vectors", True),
+# Table; name, caption and axis of the figure; whether the axis is logarithmic.
+SHOWN: dict[Measure, tuple[tables.MeasureTable, str, str, str, bool]] = {
+    "accuracy": (tables.accuracy_table, "accuracy", "test accuracy", "test accuracy, %", False),
+    "seconds": (tables.time_table, "time", "training time", "training time, s", True),
+    "model_size": (tables.size_table, "size", "size of the models", "support vectors", True),
+}
+CURVES = {
+    "convergence": (figures.convergence, "relative gap against work"),
+    "rate": (figures.linear_rate, "linear rates are straight lines here"),
+    "accuracy": (figures.iterations_by_accuracy, "iterations until the gap is at most eps"),
 }
 
 
 def groups_section(results: Results) -> Iterator[Block]:
     """Accuracy, times, speed-ups and sizes as the paper arranges them."""
-    for name, members in GROUPS.items():
-        data = results.data("paper", members)
-        if data:
-            yield Heading(TITLES[name])
-            yield from measures_of(results, "paper", name, data)
-
-
-def measures_of(results: Results, experiment: str, name: str, data: Sequence[str]) -> Iterator[Block]:
-    """Tables and figures of one group."""
-    prefix, title = f"{experiment}-{name}", TITLES[name]
-    draw = figures.collection if name in COLLECTIONS else figures.sets
-    yield accuracy_table(results, experiment, prefix, title, data)
-    svg = draw(results, experiment, data, "accuracy", label="test accuracy, %", log=False)
-    yield FigureBlock(f"{prefix}-accuracy", f"{title}: test accuracy.", svg)
-    yield time_table(results, experiment, prefix, title, data)
-    svg = draw(results, experiment, data, "seconds", label="training time, s", log=True)
-    yield FigureBlock(f"{prefix}-time", f"{title}: training time.", svg)
-    if name in COLLECTIONS and experiment == "paper":
-        yield FigureBlock(
-            f"{prefix}-speedup", f"{title}: speed-up over CVM.", figures.speedups(results, experiment, data)
-        )
-    yield size_table(results, experiment, prefix, title, data)
-    svg = draw(results, experiment, data, "model_size", label="support vectors", log=True)
-    yield FigureBlock(f"{prefix}-size", f"{title}: size of the models.", svg)
-    yield work_table(results, experiment, prefix, title, data)
-
-
-# ---- the other experiments --------------------------------------------------------------------------------------
+    for name, title in TITLES.items():
+        data = results.data("paper", GROUPS[name])
+        if not data:
+            continue
+        yield Heading(title)
+        prefix, draw = f"paper-{name}", figures.collection if name in COLLECTIONS else figures.sets
+        for measure, (table, word, caption, axis, log) in SHOWN.items():
+            yield table(results, "paper", prefix, title, data)
+            svg = draw(results, "paper", data, measure, label=axis, log=log)
+            yield FigureBlock(f"{prefix}-{word}", f"{title}: {caption}.", svg)
+            if measure == "seconds" and name in COLLECTIONS:
+                svg = figures.speedups(results, "paper", data)
+                yield FigureBlock(f"{prefix}-speedup", f"{title}: speed-up over CVM.", svg)
+        yield tables.work_table(results, "paper", prefix, title, data)
 
 
 def trust_section(results: Results) -> Iterator[Block]:
@@ -85,20 +65,17 @@ def trust_section(results: Results) -> Iterator[Block]:
         "the same methods on the same problems, by the number of samples in a row without a violator that end a run. "
         f"The study uses {PAPER_SAMPLING.trusted}, which of the numbers tried comes closest to the paper's results."
     )
-    forms: dict[Measure, Formatter] = {"accuracy": percent, "seconds": number, "relative_gap": exponential}
-    columns = ["data set", "samples", *(f"{METHODS[m]}, {what}" for m in FRANK_WOLFE for what in ("%", "s", "gap"))]
+    units: dict[Measure, str] = {"accuracy": "%", "seconds": "s", "relative_gap": "gap"}
+    columns = ["data set", "samples", *(f"{METHODS[m]}, {unit}" for m in FRANK_WOLFE for unit in units.values())]
     rows = []
     for d in data:
         for name in names:
-            row: list[Cell | str] = [label(d), str(trusted[name])]
-            for m in FRANK_WOLFE:
-                for measure, form in forms.items():
-                    row += measure_cells(results, name, d, (m,), measure, form, highest=None)
-            rows.append(row)
-    caption = (
+            row = [tables.measure_cells(results, name, d, (m,), u, mark_best=False) for m in FRANK_WOLFE for u in units]
+            rows.append([tables.label(d), str(trusted[name]), *chain(*row)])
+    what = (
         "Accuracy in percent, seconds, and the certified relative gap, by the number of empty samples that end a run."
     )
-    yield TableBlock("trusted", caption, columns, rows, CUT)
+    yield TableBlock("trusted", what, columns, rows, tables.CUT)
 
 
 def polynomial_section(results: Results) -> Iterator[Block]:
@@ -113,13 +90,12 @@ def polynomial_section(results: Results) -> Iterator[Block]:
     )
     web = [d for d in data if d in GROUPS["web"]]
     title = "Polynomial kernel"
-    yield accuracy_table(results, "polynomial", "polynomial", title, data)
-    yield time_table(results, "polynomial", "polynomial", title, data)
-    yield size_table(results, "polynomial", "polynomial", title, data)
-    for measure, (text, log) in AXES.items() if web else ():
-        svg = figures.collection(results, "polynomial", web, measure, label=text, log=log)
-        yield FigureBlock(f"polynomial-web-{measure}", f"Polynomial kernel, Web collection: {text}.", svg)
-    yield work_table(results, "polynomial", "polynomial", title, data)
+    for table, *_ in SHOWN.values():
+        yield table(results, "polynomial", "polynomial", title, data)
+    for measure, (*_, axis, log) in SHOWN.items() if web else ():
+        svg = figures.collection(results, "polynomial", web, measure, label=axis, log=log)
+        yield FigureBlock(f"polynomial-web-{measure}", f"Polynomial kernel, Web collection: {axis}.", svg)
+    yield tables.work_table(results, "polynomial", "polynomial", title, data)
 
 
 def relative_section(results: Results) -> Iterator[Block]:
@@ -135,20 +111,14 @@ def relative_section(results: Results) -> Iterator[Block]:
         "same accuracy."
     )
     title = "Our protocol"
-    yield accuracy_table(results, "relative", "relative", title, data)
-    yield time_table(results, "relative", "relative", title, data)
-    yield FigureBlock(
-        "relative-time",
-        f"{title}: training time.",
-        figures.sets(results, "relative", data, "seconds", label="training time, s", log=True),
-    )
-    yield size_table(results, "relative", "relative", title, data)
-    yield work_table(results, "relative", "relative", title, data)
-    yield FigureBlock(
-        "relative-evaluations",
-        f"{title}: kernel values computed.",
-        figures.sets(results, "relative", data, "evaluations", label="kernel evaluations", log=True),
-    )
+    yield tables.accuracy_table(results, "relative", "relative", title, data)
+    yield tables.time_table(results, "relative", "relative", title, data)
+    svg = figures.sets(results, "relative", data, "seconds", label="training time, s", log=True)
+    yield FigureBlock("relative-time", f"{title}: training time.", svg)
+    yield tables.size_table(results, "relative", "relative", title, data)
+    yield tables.work_table(results, "relative", "relative", title, data)
+    svg = figures.sets(results, "relative", data, "evaluations", label="kernel evaluations", log=True)
+    yield FigureBlock("relative-evaluations", f"{title}: kernel values computed.", svg)
     if results.data("paper"):
         axis = "certified relative gap at the end"
         svg = figures.sets(results, "paper", results.data("paper"), "relative_gap", label=axis, log=True)
@@ -160,10 +130,9 @@ def published_section(results: Results) -> Iterator[Block]:
     rows: list[tuple[str | Cell, ...]] = []
     for data, known in published_accuracies().items():
         ours = [results.median(name, data, "block", "accuracy") for name in ("relative", "published")]
-        if ours[0] is None:
-            continue
-        cells = [accuracy_beside(value, known.accuracy) for value in ours]
-        rows.append((label(data), f"{known.accuracy}", *cells, known.source))
+        if ours[0] is not None:
+            cells = [accuracy_beside(value, known.accuracy) for value in ours]
+            rows.append((tables.label(data), f"{known.accuracy}", *cells, known.source))
     if rows:
         yield Heading("Comparison with published accuracies")
         columns = ("data set", "published", "parameters by the paper's rule", "published parameters", "source")
@@ -181,7 +150,7 @@ def accuracy_beside(value: float | None, published: float) -> Cell | str:
         return ""
     difference = 100 * value - published
     status = Status.CONFIRMED if abs(difference) <= 1 else Status.NOT_CONFIRMED
-    return Cell(f"{percent(value)} ({difference:+.2f})", MARKS[status])
+    return Cell(f"{100 * value:.2f} ({difference:+.2f})", status.mark)
 
 
 def convergence_section(results: Results) -> Iterator[Block]:
@@ -194,15 +163,8 @@ def convergence_section(results: Results) -> Iterator[Block]:
         figures.simplex_sketch(),
     )
     for data in results.data("convergence"):
-        name = label(data)
-        yield FigureBlock(
-            f"convergence-{data}", f"{name}: relative gap against work.", figures.convergence(results, data)
-        )
-        yield FigureBlock(
-            f"rate-{data}", f"{name}: linear rates are straight lines here.", figures.linear_rate(results, data)
-        )
-        svg = figures.iterations_by_accuracy(results, data)
-        yield FigureBlock(f"accuracy-{data}", f"{name}: iterations until the gap is at most eps.", svg)
+        for name, (draw, caption) in CURVES.items():
+            yield FigureBlock(f"{name}-{data}", f"{tables.label(data)}: {caption}.", draw(results, data))
     if results.data("rows"):
         eps = EXPERIMENTS["rows"].settings["eps"]
         caption = f"Web collection, the same C and gamma for all: iterations until the gap is at most {eps:g}."

@@ -9,17 +9,15 @@ import numpy as np
 
 from . import figures
 from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
-from .evidence import MARKS, Status, decided_scores, least_p
+from .evidence import Status, decided_scores, least_p
 from .paper import PublishedTest, published_statistics
 from .protocol import METHODS, PAPER_METHODS
 from .records import Measure
 from .statistics import SignedRanks, friedman, holm, median_ratio, rank_diagram, signed_ranks
 from .summary import Results
 
-MEASURES: dict[Measure, tuple[str, bool]] = {
-    "seconds": ("time", False),
-    "accuracy": ("accuracy", True),
-}  # name, and whether higher is better
+# Name, and whether higher is better.
+MEASURES: dict[Measure, tuple[str, bool]] = {"seconds": ("time", False), "accuracy": ("accuracy", True)}
 FEWEST = 5  # data sets for a meaningful test
 
 
@@ -74,7 +72,7 @@ def friedman_table(results: Results) -> TableBlock:
             ranks = ", ".join(f"{METHODS[m]} {rank:.2f}" for m, rank in zip(methods, test.ranks, strict=True))
             bound = published_statistics().friedman[key]
             same = Status.CONFIRMED if test.p < float(bound) else Status.NOT_CONFIRMED
-            paper = Cell(f"< {bound}", MARKS[same]) if methods == PAPER_METHODS else ""
+            paper = Cell(f"< {bound}", same.mark) if methods == PAPER_METHODS else ""
             numbers = (f"{test.chi_square:.2f}", f"{test.f_statistic:.2f}", pretty(test.p))
             rows.append((key, str(len(methods)), str(len(scores)), ranks, *numbers, paper))
     columns = ("measure", "methods", "sets", "average ranks", "chi-square", "F (Iman-Davenport)", "p", "p in the paper")
@@ -94,13 +92,9 @@ def compared_tests(results: Results) -> list[Compared]:
 
 
 def conclusion(test: PublishedTest, pairs: np.ndarray, ours: SignedRanks | None) -> Status:
-    """Whether our conclusion is the paper's.
-
-    It is not testable with so few pairs that no outcome is significant. A hypothesis is kept only if neither direction
-    is significant.
-    """
+    """Whether our conclusion is the paper's. A hypothesis is kept only if neither direction is significant."""
     level = published_statistics().level
-    if ours is None or least_p(len(pairs), test.direction == "two-sided") >= level:
+    if ours is None or least_p(len(pairs), test.direction == "two-sided") >= level:  # no outcome could be significant
         return Status.NOT_TESTABLE
     if test.rejected:
         return Status.CONFIRMED if ours.p < level else Status.NOT_CONFIRMED
@@ -116,12 +110,12 @@ def wilcoxon_table(compared: list[Compared]) -> TableBlock:
         name = f"{published.measure}: {published.first} and {published.second}"
         first = (name, published.alternative, published.p, str(len(pairs)))
         if ours is None:
-            rows.append((*first, "", "", "", "", Cell("", MARKS[status])))
+            rows.append((*first, "", "", "", "", Cell("", status.mark)))
             continue
         numbers = (pretty(ours.p), pretty(next(corrected)), f"{ours.rank_biserial:+.2f}")
         ratio = f"{median_ratio(pairs[:, 0], pairs[:, 1]):.4g}"
         rejected = "rejected" if ours.p < published_statistics().level else "kept"
-        rows.append((*first, *numbers, ratio, Cell(rejected, MARKS[status])))
+        rows.append((*first, *numbers, ratio, Cell(rejected, status.mark)))
     return TableBlock(
         "wilcoxon",
         "Wilcoxon's signed ranks beside the paper's p-values. The verdict compares the conclusions at the paper's "
@@ -140,9 +134,8 @@ def rank_figure(results: Results, measure: Measure, methods: Sequence[str], name
         what, higher = MEASURES[measure]
         ranks = friedman(scores, higher_is_better=higher).ranks
         diagram = rank_diagram([METHODS[m] for m in methods], ranks, len(scores))
-        caption = (
-            f"Average ranks by {what}, {len(methods)} methods on {len(scores)} sets; bars join what does not differ."
-        )
+        over = f"{len(methods)} methods on {len(scores)} sets"
+        caption = f"Average ranks by {what}, {over}; bars join what does not differ."
         yield FigureBlock(f"ranks-{name}-{measure}", caption, figures.ranks(diagram))
 
 

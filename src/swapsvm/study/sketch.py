@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..rays import Away, Ray, SwapRay, Toward
-from .drawing import INK, QUIET, canvas, drawn
+from .drawing import INK, QUIET, Keywords, canvas, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,13 +95,8 @@ def add_step(axes: Axes, step: Step) -> None:
     color = DIRECTIONS[step.name]
     start, end, farthest = (point @ CORNERS for point in (SKETCH_POINT, step.end, step.farthest))
     axes.plot(*zip(start, farthest, strict=True), color=color, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
-    arrow = {
-        "arrowstyle": "-|>,head_width=0.3,head_length=0.6",
-        "color": color,
-        "linewidth": 2.4,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
+    head = "-|>,head_width=0.3,head_length=0.6"
+    arrow = {"arrowstyle": head, "color": color, "linewidth": 2.4, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", end, start, arrowprops=arrow, zorder=4)
 
 
@@ -110,12 +105,9 @@ def add_labels(axes: Axes) -> None:
     gradient = SKETCH_Q @ SKETCH_POINT
     roles = {int(np.argmin(gradient)): ", largest gradient", int(np.argmax(gradient)): ", smallest gradient"}
     places = {0: ("right", (-7, 0)), 1: ("left", (7, 0)), 2: ("center", (0, 9))}
+    beside: Keywords = {"textcoords": "offset points", "va": "center", "size": 10}
     for corner, (side, offset) in places.items():
-        name = f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}"
-        axes.annotate(name, CORNERS[corner], offset, textcoords="offset points", ha=side, va="center", size=10)
+        axes.annotate(f"e{SUBSCRIPTS[corner]}{roles.get(corner, '')}", CORNERS[corner], offset, ha=side, **beside)
     for point, name, marker, side in ((SKETCH_POINT, "a", "o", "left"), (sketch_optimum(), "optimum", "X", "right")):
         axes.plot(*(point @ CORNERS), marker, color=INK, markersize=8, markeredgecolor="white", zorder=6)
-        offset = (8 if side == "left" else -8, 0)
-        axes.annotate(
-            name, point @ CORNERS, offset, textcoords="offset points", ha=side, va="center", size=10, zorder=6
-        )
+        axes.annotate(name, point @ CORNERS, (8 if side == "left" else -8, 0), ha=side, zorder=6, **beside)

@@ -124,15 +124,16 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool, correct_ties: bool = 
     """
     ranks = rank_methods(scores, higher_is_better=higher_is_better)
     sets, methods = ranks.shape
-    chi_square = friedman_statistic(ranks, correct_ties)
-    f_statistic = iman_davenport(chi_square, sets, methods)
-    return Friedman(
-        ranks.mean(axis=0),
-        chi_square,
-        float(stats.chi2.sf(chi_square, methods - 1)),
-        f_statistic,
-        float(stats.f.sf(f_statistic, methods - 1, (methods - 1) * (sets - 1))),
-    )
+    # [Conover99] section 5.8: (k - 1) sum_j (R_j - N (k + 1) / 2)^2 / sum_ij (r_ij - (k + 1) / 2)^2.
+    centred = ranks - (methods + 1) / 2
+    spread = float((centred**2).sum()) if correct_ties else sets * methods * (methods**2 - 1) / 12
+    chi_square = (methods - 1) * float((centred.sum(axis=0) ** 2).sum()) / spread if spread else 0.0
+    # [Demsar06] section 3.2.2: (N - 1) chi^2 / (N (k - 1) - chi^2), infinite if all data sets agree.
+    left = sets * (methods - 1) - chi_square
+    f_statistic = (sets - 1) * chi_square / left if left > ROUNDING * chi_square else inf
+    chi_square_p = float(stats.chi2.sf(chi_square, methods - 1))
+    p = float(stats.f.sf(f_statistic, methods - 1, (methods - 1) * (sets - 1)))
+    return Friedman(ranks.mean(axis=0), chi_square, chi_square_p, f_statistic, p)
 
 
 def rank_methods(scores: ArrayLike, *, higher_is_better: bool) -> np.ndarray:
@@ -142,20 +143,6 @@ def rank_methods(scores: ArrayLike, *, higher_is_better: bool) -> np.ndarray:
         raise ValueError(f"scores must have at least 2 data sets and 2 methods, but their shape is {table.shape}")
     signed = -table if higher_is_better else table
     return np.array([average_ranks(row, ROUNDING * np.abs(row).max()) for row in signed])
-
-
-def friedman_statistic(ranks: np.ndarray, correct_ties: bool) -> float:
-    """[Conover99] section 5.8: (k - 1) sum_j (R_j - N (k + 1) / 2)^2 / sum_ij (r_ij - (k + 1) / 2)^2."""
-    sets, methods = ranks.shape
-    centred = ranks - (methods + 1) / 2
-    spread = float((centred**2).sum()) if correct_ties else sets * methods * (methods**2 - 1) / 12
-    return (methods - 1) * float((centred.sum(axis=0) ** 2).sum()) / spread if spread else 0.0
-
-
-def iman_davenport(chi_square: float, sets: int, methods: int) -> float:
-    """[Demsar06] section 3.2.2: (N - 1) chi^2 / (N (k - 1) - chi^2), infinite if all data sets agree."""
-    left = sets * (methods - 1) - chi_square
-    return (sets - 1) * chi_square / left if left > ROUNDING * chi_square else inf
 
 
 def signed_ranks(first: ArrayLike, second: ArrayLike, alternative: Alternative = "two-sided") -> SignedRanks:
@@ -182,21 +169,16 @@ def signed_ranks(first: ArrayLike, second: ArrayLike, alternative: Alternative =
     """
     if alternative not in get_args(Alternative):
         raise ValueError(f"alternative={alternative!r} must be one of {', '.join(get_args(Alternative))}")
-    differences, ranks = ranked_differences(first, second)
-    positive, negative = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
-    zeros = int((differences == 0).sum())
-    doubled = [round(2 * rank) for rank in ranks[differences != 0]]
-    return SignedRanks(positive, negative, len(ranks), zeros, exact_p(doubled, round(2 * positive), alternative))
-
-
-def ranked_differences(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of the pairs, zero if they are due to rounding, and the ranks of their absolute values."""
     a, b = finite(first, dimensions=1), finite(second, dimensions=1)
     if len(a) != len(b):
         raise ValueError(f"first has {len(a)} scores and second {len(b)}; they must be pairs")
     tolerance = ROUNDING * max(np.abs(a).max(), np.abs(b).max())
     differences = np.where(np.abs(a - b) > tolerance, a - b, 0.0)
-    return differences, average_ranks(np.abs(differences), tolerance)
+    ranks = average_ranks(np.abs(differences), tolerance)
+    positive, negative = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
+    zeros = int((differences == 0).sum())
+    doubled = [round(2 * rank) for rank in ranks[differences != 0]]
+    return SignedRanks(positive, negative, len(ranks), zeros, exact_p(doubled, round(2 * positive), alternative))
 
 
 # scipy.stats.wilcoxon(method="exact") is only correct without zeros and ties (SciPy 1.17). With them it still uses the

@@ -6,41 +6,36 @@ from collections.abc import Callable, Sequence
 
 from ..datasets.registry import registry
 from .document import Cell, TableBlock
-from .evidence import speedup, told
 from .protocol import METHODS
 from .records import Measure
 from .summary import Results
 
 CUT = "> : cut at the limit of the run, so the time is a lower bound."
-
-Formatter = Callable[[float], str]
+FORMS: dict[Measure, Callable[[float], str]] = {
+    "accuracy": lambda value: f"{100 * value:.2f}",
+    "seconds": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
+    "model_size": "{:.0f}".format,
+    "iterations": "{:.0f}".format,
+    "evaluations": "{:.2g}".format,
+    "relative_gap": "{:.1e}".format,
+}
+WORK: dict[Measure, str] = {"iterations": "iterations", "evaluations": "kernel values", "relative_gap": "relative gap"}
+MeasureTable = Callable[[Results, str, str, str, Sequence[str]], TableBlock]
 
 
 def accuracy_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
     """Accuracies, and how far they are below CVM's."""
     methods = results.methods(experiment)
-    reference = "cvm" in methods
-    columns = ["data set", *(METHODS[m] for m in methods)]
-    if reference:
-        columns += [f"d {METHODS[m]}" for m in methods if m != "cvm"]
+    others = [m for m in methods if m != "cvm"] if "cvm" in methods else []
+    columns = ("data set", *(METHODS[m] for m in methods), *(f"d {METHODS[m]}" for m in others))
     rows = []
     for d in data:
-        row = measure_cells(results, experiment, d, methods, "accuracy", percent, highest=True)
-        if reference:
-            row += [difference(results, experiment, d, m) for m in methods if m != "cvm"]
-        rows.append((label(d), *row))
-    note = (
-        "d: difference to CVM relative to CVM's accuracy, in percent; positive if CVM is better." if reference else ""
-    )
-    return TableBlock(f"{prefix}-accuracy", f"{title}: test accuracy, percent.", tuple(columns), tuple(rows), note)
-
-
-def difference(results: Results, experiment: str, data: str, method: str) -> str:
-    """(a_CVM - a) / a_CVM in percent; empty if a run was cut."""
-    base, own = (results.median(experiment, data, m, "accuracy") for m in ("cvm", method))
-    if base is None or own is None or any(results.cut(experiment, data, m) for m in ("cvm", method)):
-        return ""
-    return f"{100 * (base - own) / base:+.2f}"
+        losses = [results.loss(d, m, experiment) for m in others]
+        differences = ["" if loss is None else f"{100 * loss:+.2f}" for loss in losses]
+        rows.append((label(d), *measure_cells(results, experiment, d, methods, "accuracy"), *differences))
+    note = "d: difference to CVM relative to CVM's accuracy, in percent; positive if CVM is better."
+    caption = f"{title}: test accuracy, percent."
+    return TableBlock(f"{prefix}-accuracy", caption, columns, tuple(rows), note if "cvm" in methods else "")
 
 
 def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
@@ -50,19 +45,17 @@ def time_table(results: Results, experiment: str, prefix: str, title: str, data:
     columns = ("data set", *(METHODS[m] for m in methods), *(f"CVM / {METHODS[m]}" for m in others))
     rows = []
     for d in data:
-        row: list[Cell | str] = measure_cells(results, experiment, d, methods, "seconds", number, highest=False)
-        row += [speedup_cell(results, d, m) for m in others]
-        rows.append((label(d), *row))
+        speedups = [speedup_cell(results, d, m) for m in others]
+        rows.append((label(d), *measure_cells(results, experiment, d, methods, "seconds"), *speedups))
     caption = f"{title}: training time, seconds{', and speed-up over CVM' if others else ''}."
     return TableBlock(f"{prefix}-time", caption, columns, tuple(rows), CUT)
 
 
 def speedup_cell(results: Results, data: str, method: str) -> str:
-    """A speed-up, or its bound."""
-    interval = speedup(results, data, method)
-    if interval is None:
+    """A speed-up, or its bound; empty without runs."""
+    if not all(results.runs("paper", data, m) for m in ("cvm", method)):
         return ""
-    return told(interval).replace("at least", ">").replace("at most", "<").replace("unknown", "?")
+    return str(results.speedup(data, method)).replace("at least", ">").replace("at most", "<").replace("unknown", "?")
 
 
 def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
@@ -71,10 +64,9 @@ def size_table(results: Results, experiment: str, prefix: str, title: str, data:
     columns = ("data set", *(METHODS[m] for m in methods), *(f"{METHODS[m]}, %" for m in methods))
     rows = []
     for d in data:
-        cells = measure_cells(results, experiment, d, methods, "model_size", lambda v: f"{v:.0f}", highest=False)
-        parts = [results.median(experiment, d, m, "model_size") for m in methods]
-        shares = ["" if part is None else f"{100 * part / registry()[d].rows:.1f}" for part in parts]
-        rows.append((label(d), *cells, *shares))
+        sizes = [results.median(experiment, d, m, "model_size") for m in methods]
+        shares = ["" if size is None else f"{100 * size / registry()[d].rows:.1f}" for size in sizes]
+        rows.append((label(d), *measure_cells(results, experiment, d, methods, "model_size"), *shares))
     caption = f"{title}: size of the models, in support vectors and in percent of the training rows."
     return TableBlock(f"{prefix}-size", caption, columns, tuple(rows))
 
@@ -82,62 +74,32 @@ def size_table(results: Results, experiment: str, prefix: str, title: str, data:
 def work_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
     """Iterations, kernel values and the certified gap."""
     methods = results.methods(experiment)
-    measures: dict[Measure, tuple[str, Formatter]] = {
-        "iterations": ("iterations", lambda v: f"{v:.0f}"),
-        "evaluations": ("kernel values", lambda v: f"{v:.2g}"),
-        "relative_gap": ("relative gap", exponential),
-    }
-    rows = []
-    for d in data:
-        for measure, (name, form) in measures.items():
-            cells = measure_cells(results, experiment, d, methods, measure, form, highest=False)
-            rows.append((f"{label(d)}: {name}", *cells))
+    rows = [
+        (f"{label(d)}: {name}", *measure_cells(results, experiment, d, methods, measure))
+        for d in data
+        for measure, name in WORK.items()
+    ]
     columns = ("data set", *(METHODS[m] for m in methods))
     caption = f"{title}: iterations, kernel values computed, and the certified relative gap at the end."
     return TableBlock(f"{prefix}-work", caption, columns, tuple(rows))
 
 
 def measure_cells(
-    results: Results,
-    experiment: str,
-    data: str,
-    methods: Sequence[str],
-    measure: Measure,
-    form: Formatter,
-    *,
-    highest: bool | None,
+    results: Results, experiment: str, data: str, methods: Sequence[str], measure: Measure, mark_best: bool = True
 ) -> list[Cell | str]:
-    """One row of a table; cut runs are marked, and the best value is if ``highest`` says which is best."""
+    """One row of a table; cut runs and the best value are marked."""
+    form = FORMS[measure]
     values = {m: results.median(experiment, data, m, measure) for m in methods}
     known = [value for value in values.values() if value is not None]
-    best = (max(known) if highest else min(known)) if known else None
+    best = form(max(known) if measure == "accuracy" else min(known)) if known and mark_best else None
     cells: list[Cell | str] = []
     for m, value in values.items():
-        if value is None:
-            cells.append("")
-            continue
-        cut = results.cut(experiment, data, m)
-        text = f"> {form(value)}" if cut and measure == "seconds" else form(value)
-        is_best = highest is not None and best is not None and form(value) == form(best)
-        cells.append(Cell(text, "cut" if cut else "best" if is_best else ""))
+        text, cut = "" if value is None else form(value), results.cut(experiment, data, m)
+        mark = "cut" if cut else "best" if text and text == best else ""
+        cells.append(Cell(f"> {text}" if cut and measure == "seconds" else text, mark))
     return cells
 
 
 def label(data: str) -> str:
     """The name of a data set in the paper."""
     return registry()[data].paper or data
-
-
-def number(value: float) -> str:
-    """Three digits."""
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def percent(value: float) -> str:
-    """Two decimals."""
-    return f"{100 * value:.2f}"
-
-
-def exponential(value: float) -> str:
-    """Two digits."""
-    return f"{value:.1e}"

@@ -11,25 +11,21 @@ Each fit is one JSON line, so that tuning can continue. ``parameters.toml`` hold
 
 from __future__ import annotations
 
-import time
 import tomllib
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from ..kernels import Rbf, resolve_gamma
-from ..stopping import ConvergenceWarning
 from . import records
 from .protocol import COMMON, CVM_SAMPLING, EXPERIMENTS
-from .records import Fold, Settings
-from .runs import CpuTimedSVC, loaded
+from .records import Record, Settings
+from .runs import fitted, loaded, was_cut
 
 CROSS_VALIDATED = ("pendigits", "usps")
 FOLDS = 10
@@ -54,15 +50,14 @@ def stored_parameters() -> dict[str, dict[str, float]]:
     return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
 
 
-def tune(name: str, output: Path, budget: float, report: Callable[[Fold], None]) -> GridPoint:
+def tune(name: str, output: Path, budget: float, report: Callable[[Record], None]) -> GridPoint:
     """Search the grid of a data set; fits that are in the file are not repeated."""
-    earlier = cast(list[Fold], records.read(output))
     known = {
         (r["data"], r["C"], r["gamma"], r["fold"]): r
-        for r in earlier
+        for r in records.read(output)
         if not r["cut"] or r["limit"] >= budget  # a cut fit is tried again with a larger limit
     }
-    scores: dict[GridPoint, list[Fold]] = defaultdict(list)
+    scores: dict[GridPoint, list[Record]] = defaultdict(list)
 
     def score(point: GridPoint, fold: int, folds: list[np.ndarray]) -> None:
         key = (name, point.C, point.gamma, fold)
@@ -100,33 +95,20 @@ def folds_of(name: str) -> list[np.ndarray]:
     return np.array_split(rows, FOLDS) if name in CROSS_VALIDATED else [rows[: int(VALIDATION * len(rows))]]
 
 
-def fit_fold(name: str, point: GridPoint, fold: int, folds: list[np.ndarray], budget: float) -> Fold:
+def fit_fold(name: str, point: GridPoint, fold: int, folds: list[np.ndarray], budget: float) -> Record:
     """Train CVM without the rows of a fold and count those that it predicts correctly."""
     data, held_out = loaded(name), folds[fold]
     kept = np.setdiff1d(np.arange(len(data.y_train)), held_out)
     settings: Settings = {**COMMON, **EXPERIMENTS["paper"].settings, "sampling": CVM_SAMPLING}
-    model = CpuTimedSVC(C=point.C, gamma=point.gamma, solver="cvm", max_time=budget, **settings)
-    began = time.thread_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(data.X_train[kept], data.y_train[kept])
-    seconds = time.thread_time() - began
+    settings |= {**vars(point), "solver": "cvm", "max_time": budget}
+    model, seconds = fitted(settings, data.X_train[kept], data.y_train[kept])
     right = int(np.sum(model.predict(data.X_train[held_out]) == data.y_train[held_out]))
-    cut = any(result.stop_reason == "max_time" for result in model.results_)
-    return {
-        "data": name,
-        "C": point.C,
-        "gamma": point.gamma,
-        "fold": fold,
-        "right": right,
-        "rows": len(held_out),
-        "seconds": round(seconds, 3),
-        "limit": budget,
-        "cut": cut,
-    }
+    counts = {"right": right, "rows": len(held_out)}
+    times = {"seconds": round(seconds, 3), "limit": budget, "cut": was_cut(model)}
+    return {"data": name, **vars(point), "fold": fold, **counts, **times}
 
 
-def accuracy(found: list[Fold]) -> float:
+def accuracy(found: list[Record]) -> float:
     """The accuracy over all folds."""
     return sum(r["right"] for r in found) / sum(r["rows"] for r in found)
 

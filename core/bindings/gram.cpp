@@ -1,0 +1,137 @@
+#include "../gram.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "bindings.hpp"
+
+namespace swapsvm {
+namespace {
+
+using Groups = std::vector<Vector<Index>>;
+// As Gram's callers see it: k(rows, columns) of two lists of indices.
+template <class V>
+using PythonKernel = nb::typed<nb::callable, NewMatrix<V>(NewVector<Index>, NewVector<Index>)>;
+
+template <class V>
+std::shared_ptr<Gram<V>> make_gram(std::unique_ptr<Source<V>> source, const Groups& arrays, int64_t cache_bytes,
+                                   int threads) {
+  std::vector<std::vector<Index>> groups;
+  for (const auto& array : arrays) groups.push_back(to_vector(array));
+  return std::make_shared<Gram<V>>(std::move(source), std::move(groups), cache_bytes, threads);
+}
+
+NewVector<Index> index_array(Selection rows) {
+  std::vector<Index> indices(rows.count);
+  for (int64_t k = 0; k < rows.count; ++k) indices[k] = Index(rows[k]);
+  return to_numpy(std::move(indices));
+}
+
+// The Python function is called with the GIL, and freed with it.
+template <class V>
+KernelFunction<V> python_function(nb::callable callable) {
+  std::shared_ptr<nb::callable> held(new nb::callable(std::move(callable)), [](nb::callable* p) {
+    nb::gil_scoped_acquire acquire;
+    delete p;
+  });
+  return [held](Selection rows, Selection columns, V* out) {
+    nb::gil_scoped_acquire acquire;
+    const nb::object result = (*held)(index_array(rows), index_array(columns));
+    const auto values = nb::cast<Matrix<V>>(result);
+    if (int64_t(values.shape(0)) != rows.count || int64_t(values.shape(1)) != columns.count)
+      throw std::invalid_argument("the kernel function returned a block of the wrong shape");
+    std::copy(values.data(), values.data() + rows.count * columns.count, out);
+  };
+}
+
+template <class V>
+Selection listed(const Vector<Index>& rows, const Gram<V>& gram) {
+  for (size_t k = 0; k < rows.shape(0); ++k)
+    if (rows(k) < 0 || rows(k) >= gram.size()) throw std::invalid_argument("a row that does not exist");
+  return {rows.data(), 0, int64_t(rows.shape(0))};
+}
+
+template <class V>
+NewMatrix<V> block(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& columns) {
+  const Selection left = listed(rows, gram), right = listed(columns, gram);
+  std::vector<V> out(left.count * right.count);
+  exclusively(gram, [&] { gram.block(left, right, out.data()); });
+  return to_numpy(std::move(out), rows.shape(0), columns.shape(0));
+}
+
+template <class V>
+NewVector<V> line(Gram<V>& gram, int64_t row, const Vector<Index>& others) {
+  if (row < 0 || row >= gram.size()) throw std::invalid_argument("a row that does not exist");
+  const Selection selection = listed(others, gram);
+  std::vector<V> out(selection.count);
+  exclusively(gram, [&] { gram.line(row, selection, out.data()); });
+  return to_numpy(std::move(out));
+}
+
+// sum_c coef_c k(x_r, z_c) of every row x_r and vectors z of other data.
+template <class V>
+NewVector<double> product(Gram<V>& gram, const AnyRows& vectors, const Vector<double>& coef, bool exact) {
+  int64_t size = 0;
+  Vectors z{all_rows(int64_t(coef.shape(0))), coef.data()};
+  std::visit([&](const auto& data) { z.data = data, size = data.size; }, vectors);
+  if (size != z.rows.count) throw std::invalid_argument("one coefficient per row is needed");
+  std::vector<double> out(gram.size());
+  exclusively(gram, [&] { gram.product(all_rows(gram.size()), z, exact, out.data()); });
+  return to_numpy(std::move(out));
+}
+
+template <class V>
+void def_constructors(nb::class_<Gram<V>>& c) {
+  c.def_static(
+       "from_rows",
+       [](const AnyRows& rows, const KernelSpec& kernel, const Groups& groups, int64_t cache_bytes, int threads) {
+         return make_gram<V>(feature_source<V>(rows, kernel), groups, cache_bytes, threads);
+       },
+       nb::keep_alive<0, 1>(), "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static(
+          "from_matrix",
+          [](const Matrix<V>& values, const Groups& groups, int64_t cache_bytes, int threads) {
+            if (values.shape(0) != values.shape(1)) throw std::invalid_argument("a Gram matrix must be square");
+            return make_gram<V>(matrix_source<V>(values.data(), int64_t(values.shape(0))), groups, cache_bytes,
+                                threads);
+          },
+          nb::keep_alive<0, 1>(), "values"_a.noconvert(), "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static(
+          "from_function",
+          [](PythonKernel<V> function, const Vector<double>& diagonal, const Groups& groups, int64_t cache_bytes,
+             int threads) {
+            return make_gram<V>(function_source<V>(python_function<V>(std::move(function)), to_vector(diagonal)),
+                                groups, cache_bytes, threads);
+          },
+          "function"_a, "diagonal"_a, "groups"_a, "cache_bytes"_a, "threads"_a);
+}
+
+template <class V>
+void bind_gram_of(nb::module_& m, const char* name) {
+  using G = Gram<V>;
+  nb::class_<G> c(m, name);
+  def_constructors<V>(c);
+  c.def("line", line<V>, "row"_a, "others"_a)
+      .def("block", block<V>, "rows"_a, "columns"_a)
+      .def("product", product<V>, "vectors"_a, "coef"_a, "exact"_a)
+      .def("diagonal", [](const G& g) { return to_numpy(g.diagonals()); })
+      .def_prop_ro("size", &G::size)
+      .def_prop_ro("evaluations", &G::evaluations)
+      .def_prop_ro("memory_pays", &G::memory_pays)
+      .def_prop_ro("cache_hits", [](const G& g) { return g.cache().counts().hits; })
+      .def_prop_ro("cache_misses", [](const G& g) { return g.cache().counts().misses; })
+      .def_prop_ro("cache_evictions", [](const G& g) { return g.cache().counts().evictions; })
+      .def_prop_ro("cache_bytes", [](const G& g) { return g.cache().used_bytes(); })
+      .def_prop_ro("cache_budget", [](const G& g) { return g.cache().budget_bytes(); });
+}
+
+}  // namespace
+
+void bind_gram(nb::module_& m) {
+  bind_gram_of<float>(m, "Gram32");
+  bind_gram_of<double>(m, "Gram64");
+}
+
+}  // namespace swapsvm

@@ -1,0 +1,124 @@
+// Kernel values from features and a kernel.
+#include "packing.hpp"
+#include "product.hpp"
+
+namespace swapsvm {
+namespace {
+
+template <class T, class V>
+class FeatureSource final : public Source<V> {
+ public:
+  FeatureSource(Rows<T> data, KernelSpec kernel)
+      : data_(data), kernel_(kernel), spread_(needs_differences(units_lost(data, data, kernel))) {}
+
+  int64_t size() const override { return data_.size; }
+  double work() const override {
+    constexpr double kMap = 8;  // what exp and its like cost
+    return kMap +
+           (data_.sparse() ? 2.0 * double(data_.indptr[data_.size]) / double(data_.size + 1) : double(data_.features));
+  }
+
+  double diagonal(int64_t row) const override {
+    if (kernel_.reduction() != Reduction::dot) return 1.0;
+    double square = 0;
+    for_each_entry(data_, row, [&](int64_t, T x) { square += double(x) * double(x); });
+    const double u = kernel_.gamma * square + kernel_.coef0;
+    switch (kernel_.kind) {
+      case KernelKind::poly: return std::pow(u, kernel_.degree);
+      case KernelKind::sigmoid: return std::tanh(u);
+      default: return square;
+    }
+  }
+
+  void line(int64_t row, Selection others, V* out, const Team& team) const override {
+    const SpreadRow z(data_, kernel_.reduction(), row);
+    const auto& hot = hot_kernels<T, V>();
+    for_each_piece(data_, others, spreads(), kRowChunk, team, [&](int64_t begin, const Rows<T>& data, Selection some) {
+      hot.line(data, kernel_, z.query(), some, out + begin);
+    });
+  }
+
+  // Groups lie interleaved in the data. Range by range, all of them are served while the range is in cache.
+  void lines(int64_t row, const std::vector<LineRequest<V>>& requests, const Team& team) const override {
+    if (spreads()) return Source<V>::lines(row, requests, team);
+    const SpreadRow z(data_, kernel_.reduction(), row);
+    const auto& hot = hot_kernels<T, V>();
+    parallel_chunks(data_.size, kRowChunk, team, [&](int64_t begin, int64_t count) {
+      for (const auto& [others, out] : requests) {
+        const int64_t from = first_at_least(others, begin), to = first_at_least(others, begin + count);
+        if (from < to) hot.line(data_, kernel_, z.query(), others.part(from, to - from), out + from);
+      }
+    });
+  }
+
+  void block(Selection rows, Selection columns, V* out, const Team& team) const override {
+    kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, team, spreads());
+  }
+
+  void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const override {
+    const Rows<T>& right = data_of(z);
+    const auto compute = exact ? fused_product<T, double> : fused_product<T, V>;
+    compute(data_, rows, right, z.rows, kernel_, z.coef, out, team, spreads(right, exact));
+  }
+
+  void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const override {
+    const Rows<T>& right = data_of(z);
+    const bool differences = spreads(right, exact) || !data_.sparse();
+    const auto bounds = exact ? rounding_of_product<T, double> : rounding_of_product<T, V>;
+    bounds(data_, rows, right, z.rows, kernel_, z.coef, differences, exact, bound, team);
+  }
+
+ private:
+  struct SpreadRow {
+    SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
+        : dense((data.features + kAlign - 1) / kAlign * kAlign, V(0)) {
+      for_each_entry(data, row, [&](int64_t f, T value) {
+        dense[f] = V(value);
+        offset += zeros_part(reduction, V(value));
+      });
+    }
+    Query<V> query() const { return {dense.data(), offset}; }
+
+    std::vector<V> dense;
+    V offset = 0;
+  };
+
+  // Place in an ascending selection of the first row that is not before `row`.
+  static int64_t first_at_least(Selection rows, int64_t row) {
+    if (rows.listed) return std::lower_bound(rows.listed, rows.listed + rows.count, Index(row)) - rows.listed;
+    return std::min(std::max<int64_t>(row - rows.first, 0), rows.count);
+  }
+
+  const Rows<T>& data_of(const Vectors& z) const {
+    if (z.data.index() == 0) return data_;
+    const Rows<T>* other = std::get_if<Rows<T>>(&z.data);
+    if (!other) throw std::invalid_argument("the vectors and the rows must have the same floating-point type");
+    check_same_features(data_, *other);
+    return *other;
+  }
+
+  // Single precision is for speed: rows are never spread out there.
+  bool spreads() const { return spread_ && sizeof(V) == sizeof(double); }
+  bool spreads(const Rows<T>& right, bool exact) const {
+    if (!exact && sizeof(V) < sizeof(double)) return false;
+    return &right == &data_ ? spread_ : needs_differences(units_lost(data_, right, kernel_));
+  }
+
+  Rows<T> data_;
+  KernelSpec kernel_;
+  bool spread_;  // whether distances come from differences of rows that are spread out
+};
+
+}  // namespace
+
+template <class V>
+std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel) {
+  const auto make = [&](const auto& rows) -> std::unique_ptr<Source<V>> {
+    return std::make_unique<FeatureSource<std::decay_t<decltype(*rows.data)>, V>>(rows, kernel);
+  };
+  return std::visit(make, data);
+}
+template std::unique_ptr<Source<float>> feature_source(const AnyRows&, const KernelSpec&);
+template std::unique_ptr<Source<double>> feature_source(const AnyRows&, const KernelSpec&);
+
+}  // namespace swapsvm

@@ -1,0 +1,94 @@
+// How rows are laid out for the hot loops: blocks transposed into strips, and pieces of rows for the threads.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "aligned.hpp"
+#include "source.hpp"
+
+namespace swapsvm {
+
+inline constexpr int64_t kPackedBytes = 4 << 20;  // of a packed block
+
+template <class V>
+V zeros_part(Reduction reduction, V x) {
+  return reduction == Reduction::squared ? x * x : reduction == Reduction::absolute ? std::abs(x) : V(0);
+}
+
+template <class T, class Visit>
+void for_each_entry(const Rows<T>& data, int64_t row, Visit visit) {
+  if (data.sparse()) {
+    for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) visit(data.indices[p], data.data[p]);
+  } else {
+    const T* x = data.data + row * data.features;
+    for (int64_t f = 0; f < data.features; ++f) visit(f, x[f]);
+  }
+}
+
+// A block of rows transposed into strips (see Packed), with the coefficients it is to be multiplied by.
+template <class V>
+class PackedBlock {
+ public:
+  template <class T>
+  PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width)
+      : features_(data.features), count_(rows.count) {
+    const int64_t padded = (rows.count + width - 1) / width * width;
+    strips_ = aligned_array<V>(padded * data.features);
+    std::fill_n(strips_.get(), padded * data.features, V(0));
+    offsets_.assign(padded, V(0));
+    coef_.assign(padded, V(0));
+    for (int64_t b = 0; b < rows.count; ++b) {
+      V* column = strips_.get() + (b / width) * data.features * width + b % width;
+      for_each_entry(data, rows[b], [&](int64_t f, T value) {
+        column[f * width] = V(value);
+        offsets_[b] += zeros_part(reduction, V(value));
+      });
+      if (coef) coef_[b] = V(coef[b]);
+    }
+  }
+  Packed<V> view() const { return {strips_.get(), offsets_.data(), coef_.data(), count_, features_}; }
+
+ private:
+  AlignedArray<V> strips_;
+  std::vector<V> offsets_, coef_;
+  int64_t features_, count_;
+};
+
+template <class V>
+int64_t packed_rows(int64_t features, int width) {
+  const int64_t fit = kPackedBytes / int64_t(sizeof(V)) / (features > 0 ? features : 1) / width * width;
+  return fit < width ? width : fit > 1024 ? 1024 : fit;
+}
+
+// Calls body(first, packed block) for consecutive pieces of `columns` that stay in cache.
+template <class V, class T, class Body>
+void for_each_packed(const Rows<T>& data, const KernelSpec& kernel, Selection columns, const double* coef, int width,
+                     Body body) {
+  const int64_t step = packed_rows<V>(data.features, width);
+  for (int64_t first = 0; first < columns.count; first += step) {
+    const int64_t count = columns.count - first < step ? columns.count - first : step;
+    const PackedBlock<V> block(data, kernel.reduction(), columns.part(first, count), coef ? coef + first : nullptr,
+                               width);
+    body(first, block.view());
+  }
+}
+
+// Calls body(first, data, rows) for consecutive pieces of rows, in parallel. A sparse piece can be `spread` out first:
+// distances are then summed from differences, which costs all columns but no digits.
+template <class T, class Body>
+void for_each_piece(const Rows<T>& data, Selection rows, bool spread, int64_t chunk, const Team& team,
+                    const Body& body) {
+  constexpr int64_t kSpreadNumbers = 1 << 19;
+  if (spread) chunk = std::max<int64_t>(4, std::min(chunk, kSpreadNumbers / std::max<int64_t>(data.features, 1)));
+  parallel_chunks(rows.count, chunk, team, [&](int64_t begin, int64_t count) {
+    if (!spread) return body(begin, data, rows.part(begin, count));
+    std::vector<T> values(size_t(count * data.features), T(0));
+    for (int64_t r = 0; r < count; ++r)
+      for_each_entry(data, rows[begin + r], [&](int64_t f, T x) { values[size_t(r * data.features + f)] = x; });
+    body(begin, Rows<T>{values.data(), nullptr, nullptr, count, data.features}, all_rows(count));
+  });
+}
+
+}  // namespace swapsvm

@@ -1,0 +1,48 @@
+// Fused products: kernel values are multiplied and summed as they are computed, none is stored. The rows on the left
+// and the vectors on the right may come from different data. And what rounding does to them, which decides on the
+// arithmetic that they need. Instantiated for float and double.
+#pragma once
+
+#include "source.hpp"
+
+namespace swapsvm {
+
+// out[r] = sum_c coef[c] k(left_r, right_c): the product of sweeps, samples and certificates.
+template <class T, class V>
+void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                   const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool spread);
+
+// out[r * columns.count + c] = k(left_r, right_c)
+template <class T, class V>
+void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                  const KernelSpec& kernel, V* out, const Team& team, bool spread);
+
+// Several vectors of coefficients, coefs[c * outputs + o], for all rows: out[r * outputs + o]. Kernel values are in V,
+// or in double where those in float would be wrong.
+template <class T, class V>
+void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
+                    int64_t outputs, double* out, const Team& team);
+
+// Bounds on |computed - true| of fused_product in arithmetic of type V for each of the rows; see rounding.cpp.
+// `differences`: distances are summed from differences. `exact`: strips are summed in double, not kept lines.
+template <class T, class V>
+void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                         const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
+                         const Team& team);
+
+// Of sums of given values, each at most `largest`: n u times the sum of their absolute values.
+double rounding_of_sum(const Vectors& z, double largest);
+
+// How much distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z, can change a kernel value, in units of the arithmetic:
+// much for rows that are far from the origin and close to each other.
+template <class T>
+double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel);
+// Whether that is too much: in double, where rows are then spread out, and in float, which is then not used.
+bool needs_differences(double units);
+bool needs_double(double units);
+
+// Whether products of these rows, and what a kernel makes of them, stay within the range of float.
+template <class T>
+bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel);
+
+}  // namespace swapsvm

@@ -1,0 +1,206 @@
+#include <limits>
+
+#include "packing.hpp"
+#include "product.hpp"
+
+namespace swapsvm {
+
+struct Norm {
+  double square = 0, absolute = 0;  // |x|^2, |x|_1
+  int64_t entries = 0;
+};
+
+template <class T>
+Norm norm(const Rows<T>& data, int64_t row) {
+  Norm n;
+  for_each_entry(data, row, [&](int64_t, T x) {
+    n.square += double(x) * double(x), n.absolute += std::abs(double(x)), ++n.entries;
+  });
+  return n;
+}
+
+// What bounds on a sum over columns need to know of them, each weighed by its |coef|.
+struct ColumnNorms {
+  double total = 0, length = 0, square = 0, absolute = 0, power = 0;  // sums of 1, |z|, |z|^2, |z|_1, |z|^degree
+  double largest = 0;                                                 // |z|^2
+  int64_t longest = 0, count = 0;
+
+  template <class T>
+  ColumnNorms(const Rows<T>& data, Selection columns, const double* coef, int degree) : count(columns.count) {
+    for (int64_t c = 0; c < columns.count; ++c) {
+      const Norm z = norm(data, columns[c]);
+      const double weight = std::abs(coef[c]), size = std::sqrt(z.square);
+      total += weight, length += weight * size, square += weight * z.square, absolute += weight * z.absolute;
+      power += weight * std::pow(size, degree);
+      largest = std::max(largest, z.square), longest = std::max(longest, z.entries);
+    }
+  }
+};
+
+// Bounds on |computed - true| of fused_product in arithmetic of unit u = eps / 2, by first-order analysis with a tenth
+// added for what is left out. They add up
+//
+//   the reduction    n u times the sum of the absolute terms: of d^2 from differences that is d^2 itself, of
+//                    |x|^2 + |z|^2 - 2 x'z (sparse rows) it is (|x| + |z|)^2, of x'z it is |x| |z|
+//   the map          a few u, and what it makes of the error of the reduction: with s = gamma d^2,
+//                    s exp(-s) <= 0.37 and sqrt(s) exp(-s) <= 0.43; |tanh'| <= 1; d t^(d-1) for powers
+//   the conversion   of the data to V, if V has fewer digits: u |x_f| for each number
+//   the sum          over a strip in V, over strips in double
+//
+// and are infinite where numbers can leave the range of V.
+template <class T, class V>
+class ProductRounding {
+ public:
+  ProductRounding(const Rows<T>& left, const Rows<T>& right, Selection columns, const KernelSpec& kernel,
+                  const double* coef, bool differences, bool exact)
+      : left_(left),
+        kernel_(kernel),
+        z_(right, columns, coef, kernel.degree),
+        differences_(differences),
+        exact_(exact) {}
+
+  double of(int64_t row) const {
+    const Norm x = norm(left_, row);
+    if (!in_range(x)) return std::numeric_limits<double>::infinity();
+    const double terms = double((differences_ ? std::max(z_.longest, x.entries) : z_.longest + x.entries) + 8);
+    const double bound = kSafety * (kUnit * of_values(x, terms) + of_sum(largest_sum(x)) + underflow(x, terms));
+    return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  static constexpr double kUnit = double(std::numeric_limits<V>::epsilon()) / 2, kSafety = 1.1;
+  static constexpr double kSmallest = double(std::numeric_limits<V>::min());
+  static constexpr double kLargest = double(std::numeric_limits<V>::max()) / 30;
+  static constexpr double kConverted = sizeof(V) < sizeof(T) ? 1.0 : 0.0;
+  static constexpr double kMap = 8;  // units that exp and its like are off by
+
+  bool in_range(const Norm& x) const {
+    const double gamma = kernel_.gamma, square = std::max(z_.largest, x.square);
+    if (!(square < kLargest / 4 && gamma < kLargest)) return false;
+    if (kernel_.kind == KernelKind::linear) return true;
+    return gamma > 1 / kLargest && (kernel_.kind != KernelKind::poly || largest_power(x) < kLargest);
+  }
+
+  // Sum of |coef| times what the values are off by, in units.
+  double of_values(const Norm& x, double terms) const {
+    const double length = std::sqrt(x.square), gamma = kernel_.gamma;
+    switch (kernel_.kind) {
+      case KernelKind::rbf:
+        if (!differences_) return gamma * terms * (z_.total * x.square + 2 * length * z_.length + z_.square) + map();
+        return 0.37 * terms * z_.total + kConverted * 0.86 * std::sqrt(gamma) * (z_.total * length + z_.length) + map();
+      case KernelKind::laplacian: {
+        const double sizes = gamma * (z_.total * x.absolute + z_.absolute);
+        return differences_ ? 0.37 * terms * z_.total + kConverted * sizes + map() : 3 * terms * sizes + map();
+      }
+      case KernelKind::sigmoid:
+        return terms * (gamma * length * z_.length + std::abs(kernel_.coef0) * z_.total) + map();
+      case KernelKind::poly: return kernel_.degree * (terms + kMap) * largest_sum(x);
+      default: return terms * largest_sum(x);
+    }
+  }
+  double map() const { return kMap * z_.total; }
+
+  // A bound on the sum of |coef k|: |k| <= 1, or by Cauchy and Schwarz. Of a power the better of two bounds.
+  double largest_sum(const Norm& x) const {
+    const double length = std::sqrt(x.square), degree = kernel_.degree, offset = std::abs(kernel_.coef0);
+    if (kernel_.kind == KernelKind::linear) return length * z_.length;
+    if (kernel_.kind != KernelKind::poly) return z_.total;
+    const double largest = largest_power(x);
+    const double split = std::pow(kernel_.gamma * length, degree) * z_.power + std::pow(offset, degree) * z_.total;
+    return std::min(z_.total * largest, offset > 0 ? std::pow(2.0, degree - 1) * split : split);
+  }
+
+  double largest_power(const Norm& x) const {
+    return std::pow(kernel_.gamma * std::sqrt(x.square * z_.largest) + std::abs(kernel_.coef0), kernel_.degree);
+  }
+
+  double of_sum(double sum) const {
+    constexpr double kStrip = 16, kDouble = std::numeric_limits<double>::epsilon() / 2;
+    const double strips = double(z_.count) / hot_kernels<T, V>().strip_width + 2;
+    const double additions = exact_ ? strips : double(z_.count);  // of strips, or of kept lines one by one
+    return (kUnit * kStrip + kDouble * additions) * sum;
+  }
+
+  // Values below the smallest number of V are off by about that number, times the slope of the map.
+  double underflow(const Norm& x, double terms) const {
+    const double largest = kernel_.gamma * std::sqrt(x.square * z_.largest) + std::abs(kernel_.coef0);
+    const double slope =
+        kernel_.kind == KernelKind::poly ? kernel_.degree * std::pow(largest, kernel_.degree - 1) : 1.0;
+    return z_.total * kSmallest * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope));
+  }
+
+  const Rows<T>& left_;
+  const KernelSpec& kernel_;
+  const ColumnNorms z_;
+  const bool differences_, exact_;
+};
+
+template <class T, class V>
+void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+                         const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
+                         const Team& team) {
+  const ProductRounding<T, V> rounding(left, right, columns, kernel, coef, differences, exact);
+  parallel_chunks(rows.count, kRowChunk, team, [&](int64_t begin, int64_t count) {
+    for (int64_t r = begin; r < begin + count; ++r) bound[r] = rounding.of(rows[r]);
+  });
+}
+
+double rounding_of_sum(const Vectors& z, double largest) {
+  double total = 0;
+  for (int64_t c = 0; c < z.rows.count; ++c) total += std::abs(z.coef[c]);
+  return 1.1 * double(z.rows.count + 4) * std::numeric_limits<double>::epsilon() / 2 * largest * total;
+}
+
+// The largest of each number over all rows.
+template <class T>
+Norm largest_norm(const Rows<T>& data) {
+  Norm largest;
+  for (int64_t r = 0; r < data.size; ++r) {
+    const Norm x = norm(data, r);
+    largest = {std::max(largest.square, x.square), std::max(largest.absolute, x.absolute),
+               std::max(largest.entries, x.entries)};
+  }
+  return largest;
+}
+
+template <class T>
+double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
+  if (!left.sparse() || kernel.reduction() == Reduction::dot) return 0;
+  const Norm x = largest_norm(left), z = largest_norm(right);
+  const double size = kernel.reduction() == Reduction::squared ? 4 * std::max(x.square, z.square)
+                                                               : 6 * std::max(x.absolute, z.absolute);
+  return kernel.gamma * 2 * double(std::max<int64_t>({x.entries, z.entries, 8})) * size;
+}
+
+template <class T>
+bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
+  if (kernel.reduction() != Reduction::dot) return true;
+  constexpr double kLargest = 1e37;
+  const double product = std::sqrt(largest_norm(left).square) * std::sqrt(largest_norm(right).square);
+  const double base = kernel.kind == KernelKind::linear ? product : kernel.gamma * product + std::abs(kernel.coef0);
+  return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
+}
+
+bool needs_differences(double units) {
+  constexpr double kTolerable = 1e-9;
+  return !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
+}
+bool needs_double(double units) {
+  constexpr double kTolerable = 0.01;  // the bound is about ten times what happens
+  return !(units * double(std::numeric_limits<float>::epsilon()) / 2 < kTolerable);
+}
+
+#define SWAPSVM_INSTANTIATE(T, V)                                                                                  \
+  template void rounding_of_product<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&, \
+                                          const double*, bool, bool, double*, const Team&);
+SWAPSVM_INSTANTIATE(float, float)
+SWAPSVM_INSTANTIATE(float, double)
+SWAPSVM_INSTANTIATE(double, float)
+SWAPSVM_INSTANTIATE(double, double)
+#undef SWAPSVM_INSTANTIATE
+template double units_lost(const Rows<float>&, const Rows<float>&, const KernelSpec&);
+template double units_lost(const Rows<double>&, const Rows<double>&, const KernelSpec&);
+template bool fits_float(const Rows<float>&, const Rows<float>&, const KernelSpec&);
+template bool fits_float(const Rows<double>&, const Rows<double>&, const KernelSpec&);
+
+}  // namespace swapsvm
