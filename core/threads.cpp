@@ -74,14 +74,12 @@ class Pool {
   }
 
  private:
-  static constexpr int kMost = 1024;
-
   // Starts threads until as many wait as the jobs have places, or the system has no more. Returns how many there are.
   int start_threads(int helpers) {
     int places = helpers;
     for (const Job* job : jobs_) places += job->places;
     try {
-      for (; waiting_ < places && threads_ < kMost; ++waiting_, ++threads_) start_thread();
+      for (; waiting_ < places && threads_ < kMostThreads; ++waiting_, ++threads_) start_thread();
     } catch (const std::exception&) {  // no more threads, or no memory for one: the present ones do the work
     }
     return threads_;

@@ -14,7 +14,8 @@
 
 namespace swapsvm {
 
-int usable_threads(int wanted);  // wanted <= 0: OMP_NUM_THREADS, or the processors that this process may use
+inline constexpr int kMostThreads = 1024;  // of the pool; results do not depend on it
+int usable_threads(int wanted);            // wanted <= 0: OMP_NUM_THREADS, or the processors that this process may use
 
 inline double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -42,6 +42,7 @@ void bind_constants(nb::module_& m) {
   m.def("snapshot_fields", snapshot_fields, "The names of the fields of a snapshot.");
   m.def("is_recorded", is_recorded, "iteration"_a, "Whether an iteration makes a record of the trace.");
   m.attr("PROGRESS_WINDOW") = Improvement::kWindow;
+  m.attr("MOST_THREADS") = kMostThreads;
 }
 
 void bind_kernels(nb::module_& m) {

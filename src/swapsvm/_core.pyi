@@ -22,6 +22,8 @@ def is_recorded(iteration: int) -> bool:
 
 PROGRESS_WINDOW: int = 256
 
+MOST_THREADS: int = 1024
+
 class KernelKind(enum.Enum):
     linear = 0
 

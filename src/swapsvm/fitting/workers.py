@@ -20,13 +20,12 @@ from .subproblems import Subproblem
 Job = TypeVar("Job")
 Found = TypeVar("Found")
 Planned = TypeVar("Planned", bound=Subproblem)
-MOST_THREADS = 1024  # results do not depend on it; a system that cannot start more ends the process
 SECONDS_BETWEEN_SIGNALS = 0.1  # how often a waiting thread checks for Ctrl-C
 
 
 def thread_limit(n_jobs: int | None) -> int | None:
     """The number of threads that ``n_jobs`` asks for; None for all processors."""
-    return None if n_jobs is None or n_jobs < 0 else min(int(n_jobs), MOST_THREADS)
+    return None if n_jobs is None or n_jobs < 0 else min(int(n_jobs), _core.MOST_THREADS)
 
 
 class Cancelled(threading.Event):
