@@ -99,5 +99,8 @@ const HotUpdates<double>& hot_updates() {
 const HotScan& hot_scan() {
   return chosen()->tables().scan;
 }
+const HotFeatures& hot_features() {
+  return chosen()->tables().features;
+}
 
 }  // namespace swapsvm

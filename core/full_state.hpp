@@ -72,6 +72,34 @@ class FullState final : public State<V> {
     begin_afresh();
   }
 
+  // s_v (K + bias) a of all variables, without the ridge, at the point of the state and at other weights.
+  std::vector<double> products() const {
+    std::vector<double> found(shard_.h());
+    for (const Index v : point_.active()) found[size_t(v)] -= shard_.ridge(v) * point_[v];
+    return found;
+  }
+  std::vector<double> product(const std::vector<double>& weights) {
+    if (int64_t(weights.size()) != this->size()) throw std::invalid_argument("one weight per variable is needed");
+    Changes all;
+    for (int64_t v = 0; v < this->size(); ++v)
+      if (weights[size_t(v)] != 0) all.push_back({Index(v), weights[size_t(v)]});
+    return shard_.product(shard_.all_variables(), shard_.combination(all).vectors(), false);
+  }
+  // Goes to weights whose products are known: no kernel value is computed.
+  void place(const std::vector<double>& weights, const std::vector<double>& products) {
+    if (products.size() != weights.size() || int64_t(weights.size()) != this->size())
+      throw std::invalid_argument("one weight and one product per variable are needed");
+    const std::vector<Index> all = shard_.all_variables();
+    this->replace_weights(all, weights);
+    const double total = point_.normalize();
+    shard_.include_all();
+    for (const Index v : all) shard_.set_h(v, products[size_t(v)] / total + shard_.ridge(v) * point_[v]);
+    this->set_value();
+    choose_vertices();
+    this->keep_room();
+    this->note_correction();
+  }
+
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
   // active ones, and those that the last such set had taken in, so that two sets do not undo each other's work.
   std::vector<Index> extreme(int64_t size) {

@@ -483,6 +483,38 @@ void exponential_of(V* values, int64_t count) {
   transform<V>(values, count, [](Vec<V> x) { return exponential<V>(x); });
 }
 
+// Four independent sums hide the latency of an addition.
+void dot_rows(const float* z, int64_t rows, int64_t columns, const double* v, double* out) {
+  constexpr int lanes = kLanes<double>, sums = kAlign / lanes < 4 ? kAlign / lanes : 4;
+  for (int64_t i = 0; i < rows; ++i, z += columns) {
+    Vec<double> total[sums] = {};
+    for (int64_t f = 0; f < columns; f += sums * lanes)
+#pragma GCC unroll 4
+      for (int s = 0; s < sums; ++s) total[s] += load<double>(z + f + s * lanes) * load<double>(v + f + s * lanes);
+#pragma GCC unroll 4
+    for (int s = 1; s < sums; ++s) total[0] += total[s];
+    out[i] = sum<double>(total[0]);
+  }
+}
+
+// Four rows at a time: the sums are read and written a quarter as often.
+void add_rows(const float* z, int64_t rows, int64_t columns, const double* w, double* sums) {
+  constexpr int lanes = kLanes<double>, together = 4;
+  for (int64_t i = 0; i < rows; i += together) {
+    const int count = int(rows - i < together ? rows - i : together);
+    const float* row[together];
+    double weight[together];
+    for (int k = 0; k < together; ++k)
+      row[k] = z + (i + (k < count ? k : 0)) * columns, weight[k] = k < count ? w[i + k] : 0;
+    for (int64_t f = 0; f < columns; f += lanes) {
+      Vec<double> total = load<double>(sums + f);
+#pragma GCC unroll 4
+      for (int k = 0; k < together; ++k) total += load<double>(row[k] + f) * weight[k];
+      store<double>(sums + f, total);
+    }
+  }
+}
+
 template <class T, class V>
 constexpr HotKernels<T, V> kKernels{kStripWidth<V>,     kLanes<V>,     line<T, V>,
                                     block_values<T, V>, product<T, V>, products<T, V>};
@@ -499,7 +531,8 @@ const HotTables& tables() {
                                      kKernels<double, double>,
                                      kUpdates<float>,
                                      kUpdates<double>,
-                                     {scan}};
+                                     {scan},
+                                     {dot_rows, add_rows}};
   return kTables;
 }
 

@@ -106,6 +106,14 @@ struct HotScan {
   Extremes (*scan)(const double* h, const double* half_linear, const double* weights, int64_t count);
 };
 
+// Rows of `columns` numbers each, a multiple of kAlign.
+struct HotFeatures {
+  // out[i] = sum_f z[i][f] v[f]
+  void (*dot_rows)(const float* z, int64_t rows, int64_t columns, const double* v, double* out);
+  // sums[f] += sum_i w[i] z[i][f]
+  void (*add_rows)(const float* z, int64_t rows, int64_t columns, const double* w, double* sums);
+};
+
 struct HotTables {
   HotKernels<float, float> float_float;
   HotKernels<float, double> float_double;
@@ -114,6 +122,7 @@ struct HotTables {
   HotUpdates<float> float_updates;
   HotUpdates<double> double_updates;
   HotScan scan;
+  HotFeatures features;
 };
 
 template <class T, class V>
@@ -121,6 +130,7 @@ const HotKernels<T, V>& hot_kernels();
 template <class V>
 const HotUpdates<V>& hot_updates();
 const HotScan& hot_scan();
+const HotFeatures& hot_features();
 
 std::vector<std::string> simd_levels();      // available on this machine, best first
 std::string simd_level();                    // in use

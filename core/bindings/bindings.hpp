@@ -21,6 +21,7 @@ void bind_stop_token(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_gram(nb::module_& m);
 void bind_states(nb::module_& m);
+void bind_features(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 
 void hear_signals();  // Ctrl-C inside a long computation: its handler may raise, or request a stop
@@ -31,6 +32,19 @@ auto exclusively(Gram& gram, Body body) {
   nb::gil_scoped_release release;
   std::lock_guard<std::mutex> lock(gram.mutex());
   return body();
+}
+
+// The same until the token of the state stops it.
+template <class State, class Body>
+auto stoppably(State& state, Body body) {
+  return exclusively(state.gram(), [&] {
+    struct Lent {
+      decltype(state.gram()) gram;
+      ~Lent() { gram.token = nullptr; }
+    } lent{state.gram()};
+    lent.gram.token = state.token().get();
+    return body();
+  });
 }
 
 template <class T>

@@ -83,5 +83,6 @@ NB_MODULE(_core, m) {
   bind_rows(m);
   bind_gram(m);
   bind_states(m);
+  bind_features(m);
   bind_svmlight(m);
 }

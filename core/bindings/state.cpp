@@ -13,19 +13,6 @@
 namespace swapsvm {
 namespace {
 
-// As exclusively(), until the token of the state stops it.
-template <class V, class Body>
-auto stoppably(State<V>& state, Body body) {
-  return exclusively(state.gram(), [&] {
-    struct Lent {
-      Gram<V>& gram;
-      ~Lent() { gram.token = nullptr; }
-    } lent{state.gram()};
-    lent.gram.token = state.token().get();
-    return body();
-  });
-}
-
 // Snapshots as dicts of arrays, one for each field; numbers are arrays of one element, and flags bytes.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
@@ -215,7 +202,22 @@ void bind_full_state(nb::module_& m, const char* name) {
           "set_ridge",
           [](S& s, const Vector<double>& ridge) { exclusively(s.gram(), [&] { s.set_ridge(to_vector(ridge)); }); },
           "ridge"_a)
-      .def("refresh", [](S& s) { stoppably<V>(s, [&] { s.refresh(); }); })
+      .def_prop_ro(
+          "products", [](const S& s) { return to_numpy(s.products()); }, nb::rv_policy::move)
+      .def(
+          "product",
+          [](S& s, const Vector<double>& weights) {
+            std::vector<double> all = to_vector(weights);
+            return to_numpy(stoppably(s, [&] { return s.product(all); }));
+          },
+          "weights"_a)
+      .def(
+          "place",
+          [](S& s, const Vector<double>& weights, const Vector<double>& products) {
+            exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products)); });
+          },
+          "weights"_a, "products"_a)
+      .def("refresh", [](S& s) { stoppably(s, [&] { s.refresh(); }); })
       .def(
           "extreme", [](S& s, int64_t size) { return to_numpy(s.extreme(size)); }, "size"_a)
       .def(

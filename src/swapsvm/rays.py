@@ -46,6 +46,7 @@ class Correction:
     afresh: bool = False  # sum the gradient from the new weights alone, not in increments
     kind: str = "corrective"
     empty: bool = False
+    products: np.ndarray | None = None  # K times the weights, if they are known for all variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,14 +128,26 @@ class Quadratic:
 
         Infinite unless the kernel is known to be positive semidefinite and g has no other terms.
         """
-        ridge, kernel = np.asarray(self.ridge, dtype=np.float64), self.gram.kernel
+        ridge = np.asarray(self.ridge, dtype=np.float64)
         plain = self.linear is None and self.radius is None and self.bias >= 0 and all(s != 0 for _, s in self.segments)
-        known = kernel.positive and not isinstance(kernel, Precomputed | Function)
-        if not (plain and known and (ridge > 0).all()):
+        if not (plain and self.definite and (ridge > 0).all()):
             return np.inf
         with np.errstate(over="ignore"):  # of a ridge close to 0: the bound is then 0, which holds
             total = self.size / ridge if ridge.ndim == 0 else np.sum(1 / ridge)
         return -float(1 / total) * (1 - 1e-9)  # far more than rounding
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is known to be positive semidefinite."""
+        return self.gram.kernel.positive and not isinstance(self.gram.kernel, Precomputed | Function)
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether it is max target'b - b'Qb / 2 over b >= 0 up to a scale, with a ridge, so that surrogates suit it."""
+        ridge = np.broadcast_to(np.asarray(self.ridge, np.float64), self.size)[self.signs != 0]
+        linear = self.linear_term()
+        free = self.grows or (self.radius is None and bool((linear == linear[0]).all()))
+        return free and self.definite and self.bias >= 0 and bool((ridge > 0).all())
 
     @cached_property
     def rows(self) -> np.ndarray:

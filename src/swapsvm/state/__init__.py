@@ -19,9 +19,22 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
+from .landmarks import Landmarks, one_blas_thread
 from .log_determinant import LogDeterminantState
 
-__all__ = ["Chooser", "Effort", "KernelState", "Limits", "Need", "Problem", "Sampling", "State", "open_state"]
+__all__ = [
+    "Chooser",
+    "Effort",
+    "KernelState",
+    "Landmarks",
+    "Limits",
+    "Need",
+    "Problem",
+    "Sampling",
+    "State",
+    "one_blas_thread",
+    "open_state",
+]
 
 Problem = Concave | LogDeterminant | Quadratic
 STATES: dict[str, Callable[..., State]] = {

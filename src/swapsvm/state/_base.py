@@ -16,6 +16,7 @@ from .._core import Stopped, StopToken, is_recorded
 from ..problems.quadratic import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW
+from .landmarks import Landmarks
 
 Clock = Callable[[], float]
 FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run
@@ -106,6 +107,7 @@ class State(ABC):
     memory_pays = False  # whether kernel values are worth keeping between sweeps
     patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
     samplings = 0  # samples drawn
+    smooth = False  # whether surrogate steps can be made: a kernel quadratic on b >= 0 whose every term is known
     _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
     _token: StopToken | None = None
@@ -215,6 +217,31 @@ class State(ABC):
         """The problem as a dense quadratic program, if it is a quadratic."""
         return None
 
+    def landmarks(self, rows: np.ndarray) -> Landmarks:
+        """Features of the variables that come from these rows, of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no landmarks")
+
+    def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
+        """b, which maximizes target'b - b'(K + ridge) b / 2 over b >= 0, and K b; of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no such units")
+
+    def target_and_ridge(self) -> tuple[np.ndarray, np.ndarray]:
+        """The linear term and the ridge in these units."""
+        raise TypeError("a state that is not smooth has no such units")
+
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        """K times these weights, of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no such products")
+
+    def is_stopped(self) -> bool:
+        """Whether the run has to end now."""
+        return self.late() or (self._token is not None and self._token.stopped)
+
+    @property
+    def variables(self) -> np.ndarray:
+        """All of them."""
+        return np.arange(self.size)
+
     def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
         """Weights that solve the problem on these variables, which contain the support."""
         variables = np.sort(variables)
@@ -239,7 +266,7 @@ class State(ABC):
         """The loop: the solver chooses, the state moves. It tests in the order of the compiled loop (core/run.cpp)."""
         start, ran, records = time.perf_counter(), Ran(), []
         while ran.moves < limits.moves:
-            if self.late() or (self._token is not None and self._token.stopped):
+            if self.is_stopped():
                 break
             if not self.gap > max(limits.eps, limits.tol * self.scale):
                 break

@@ -16,6 +16,7 @@ from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
 from ._base import Chooser, Clock, Effort, Limits, Need, Ran, State, variation
+from .landmarks import Landmarks
 
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
 
@@ -148,7 +149,9 @@ class KernelState(State):
         return Search(ray, *found)
 
     def move(self, move: Move | Correction) -> None:
-        if isinstance(move, Correction):
+        if isinstance(move, Correction) and move.products is not None:
+            self.core.place(move.weights, move.products)
+        elif isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
             self.core.correct(variables, weights, move.scale, move.growth, move.fused, move.afresh)
         else:
@@ -190,6 +193,26 @@ class KernelState(State):
 
     def program(self) -> Program:
         return self.problem.program(np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64))
+
+    @property
+    def smooth(self) -> bool:
+        return self.sampling is None and self.problem.smooth
+
+    def landmarks(self, rows: np.ndarray) -> Landmarks:
+        return Landmarks(self.core, self.problem, rows)
+
+    def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
+        weights, products = np.asarray(self.core.weights), np.asarray(self.core.products)
+        scale = self.radius if self.problem.grows else 1.0 / float(weights @ (products + self.problem.ridge * weights))
+        return scale * weights, scale * products
+
+    def target_and_ridge(self) -> tuple[np.ndarray, np.ndarray]:
+        problem = self.problem
+        target = problem.linear_term() * (problem.radius or 1.0) / 2 if problem.grows else np.ones(self.size)
+        return target, np.broadcast_to(np.asarray(problem.ridge, np.float64), self.size)
+
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        return np.asarray(self.core.product(weights))
 
     def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
         listed, capacity = np.asarray(variables, np.int32), int(min(self.largest_face, self.size))

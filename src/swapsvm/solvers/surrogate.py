@@ -1,0 +1,94 @@
+"""The surrogate step: one sweep, all weights at once.
+
+Swaps move local weight well and global weight badly. Where most rows are support vectors, a few smooth directions do
+what hundreds of blocks of swaps would: with Z and r of some landmark rows (see ``Landmarks``), and at a point b >= 0 with
+known product K b,
+
+    K ~ Z Z' + kappa diag(r),   c = 1 / (kappa r + ridge),   q = target - (K b - Z Z'b - kappa r b),
+    b+ = argmax over b >= 0 of  q'b - b'(Z Z' + diag(1/c)) b / 2                                       (solvers/newton.py)
+
+The next point is the best one of the plane spanned by b+ - b and the last step, if that is feasible far enough, else of
+the line to b+: a step up to 1 along it always is. The value never falls. One product K b+ is all that it costs beside
+passes over Z. Where what Z leaves out is correlated, the line search shortens the first steps; kappa takes that up, so
+that what is smooth can go the whole way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rays import Correction
+from ..state import Landmarks, State
+from .newton import SmoothProblem
+
+ADAPTED = 2  # first steps from which kappa is adapted
+LARGEST_KAPPA = 8.0
+ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of b, and K times it."""
+
+    change: np.ndarray
+    product: np.ndarray
+
+    def __add__(self, other: Step) -> Step:
+        return Step(self.change + other.change, self.product + other.product)
+
+    def times(self, factor: float) -> Step:
+        return Step(factor * self.change, factor * self.product)
+
+
+class SurrogateSteps:
+    """The surrogate steps of one run, on some landmarks."""
+
+    def __init__(self, state: State, landmarks: Landmarks, afresh: bool) -> None:
+        """``afresh``: the first step is made from b = 0, not from the point of the state."""
+        self._z, self._afresh = landmarks, afresh
+        self._inner = SmoothProblem(landmarks)
+        self._kappa, self._steps = 1.0, 0
+        self._last: Step | None = None
+
+    def choose(self, state: State) -> Correction:
+        """The next step."""
+        target, ridge = state.target_and_ridge()
+        b, products = state.in_svm_units() if not self._afresh else (np.zeros(state.size), np.zeros(state.size))
+        gap = 1.0 if self._afresh else min(state.gap / state.scale, 1.0)
+        self._afresh = False
+        own = self._kappa * self._z.residual
+        q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
+        c = np.where(own + ridge > 0, 1.0 / (own + ridge), 0.0)
+        found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
+        toward = Step(found - b, state.product(found) - products)
+        step = self._best_step(toward, b, target - products - ridge * b, ridge)
+        self._steps += 1
+        weights = np.maximum(b + step.change, 0.0)
+        return Correction(state.variables, weights, products=products + step.product, kind="surrogate")
+
+    def _best_step(self, toward: Step, b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> Step:
+        line, gain = best_of([toward], b, slope, ridge)
+        if self._steps < ADAPTED and gain > 0:
+            length = float(line.change @ toward.change) / float(toward.change @ toward.change)
+            self._kappa = float(np.clip(self._kappa / max(length, 0.1), 0.5, LARGEST_KAPPA))
+        chosen = line
+        if self._last is not None:
+            plane, gain_of_plane = best_of([toward, self._last], b, slope, ridge)
+            chosen = plane if gain_of_plane > gain else line
+        self._last = chosen
+        return chosen
+
+
+def best_of(steps: list[Step], b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> tuple[Step, float]:
+    """The best combination of steps, cut where a weight becomes 0, and its gain."""
+    curved = [step.product + ridge * step.change for step in steps]
+    matrix = np.array([[step.change @ curve for curve in curved] for step in steps])
+    slopes = np.array([step.change @ slope for step in steps])
+    lengths = np.linalg.lstsq(matrix, slopes, rcond=1e-12)[0]
+    step = sum((s.times(t) for s, t in zip(steps[1:], lengths[1:], strict=True)), steps[0].times(lengths[0]))
+    falling = step.change < 0
+    longest = float(np.min(b[falling] / -step.change[falling], initial=1.0))
+    gain = longest * float(lengths @ slopes) - 0.5 * longest**2 * float(lengths @ matrix @ lengths)
+    return step.times(longest), gain

@@ -1,0 +1,88 @@
+"""Features of the variables of a kernel quadratic that come from landmark rows: the smooth part of its matrix.
+
+With F the landmarks, K the kernel values with signs and bias, and L L' = K_FF:
+
+    Z = K_:F L^-T,   K = Z Z' + R,   r = diag(R) >= 0
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+
+import numpy as np
+from scipy.linalg import cholesky, cython_blas
+from threadpoolctl import ThreadpoolController
+
+from .. import _core
+from .._core import FullState32, FullState64
+from ..problems import Quadratic
+
+JITTER = 1e-5  # added to K_FF, as a part of its mean diagonal: single precision resolves no more
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """BLAS with one thread: its sums would depend on their number. The core calls it from threads of its own."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+def factor_of(kernel_values: np.ndarray) -> np.ndarray:
+    """L of L L' = K_FF, in double."""
+    values = np.array(kernel_values, np.float64)
+    values[np.diag_indices_from(values)] += JITTER * np.abs(np.diagonal(values)).mean()
+    with one_blas_thread():
+        return np.asarray(cholesky(values, lower=True))
+
+
+class Landmarks:
+    """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
+
+    def __init__(self, core: FullState32 | FullState64, problem: Quadratic, landmarks: np.ndarray) -> None:
+        own = problem.signs != 0  # the slack vertex has no kernel values
+        self.rows, place = np.unique(problem.rows[own], return_inverse=True)
+        self.landmarks = np.asarray(landmarks, np.int32)
+        self.count, self.size = len(self.landmarks), problem.size
+        self._own, self._signs = np.flatnonzero(own), problem.signs[own]
+        self._place = place
+        self._shared = len(self.rows) < len(place)
+        self.factor = factor_of(problem.gram.block(self.landmarks, self.landmarks) + problem.bias)
+        capsule = cython_blas.__pyx_capi__["strsm"]
+        single = np.ascontiguousarray(self.factor, np.float32)
+        with one_blas_thread():
+            rows = self.rows.astype(np.int32)
+            self._core = _core.features(core, rows, self.landmarks, single, float(problem.bias), capsule)
+        self.residual = self._of_variables(np.asarray(self._core.residual), 1.0)
+
+    def _of_variables(self, of_rows: np.ndarray, signs: np.ndarray | float) -> np.ndarray:
+        found = np.zeros(self.size)
+        found[self._own] = of_rows[self._place] * signs
+        return found
+
+    def _of_rows(self, of_variables: np.ndarray, signs: np.ndarray | float) -> np.ndarray:
+        return np.bincount(self._place, of_variables[self._own] * signs, len(self.rows))
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        """Z v."""
+        return self._of_variables(self._core.product(v), self._signs)
+
+    def transposed(self, w: np.ndarray) -> np.ndarray:
+        """Z' w."""
+        return np.asarray(self._core.transposed(self._of_rows(w, self._signs)))
+
+    def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Z' diag(w) Z v."""
+        return np.asarray(self._core.quadratic(self._of_rows(w, 1.0), v))
+
+    def curvature(self, w: np.ndarray, rows: int) -> np.ndarray:
+        """About Z' diag(w) Z, from this many of its rows at equal distances."""
+        weights = self._of_rows(w, 1.0)
+        listed = np.flatnonzero(weights)
+        chosen = listed[:: max(1, len(listed) // rows)]
+        some = self._core.some(chosen.astype(np.int32))
+        scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
+        return np.asarray(scaled.T @ some, np.float64)
