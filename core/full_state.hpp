@@ -8,7 +8,8 @@ namespace swapsvm {
 template <class V>
 class FullState final : public State<V> {
   using Base = State<V>;
-  using Base::fresh_, Base::gram_, Base::improvement_, Base::oracles_, Base::point_, Base::score, Base::shard_;
+  using Base::bound_, Base::fresh_, Base::gram_, Base::improvement_, Base::oracles_, Base::point_, Base::score,
+      Base::shard_;
 
  public:
   using Base::Base;
@@ -141,12 +142,15 @@ class FullState final : public State<V> {
     }
   }
   void move_gradient(const Move& m) override { oracles_ = shard_.follow(m, point_); }
-  void choose_vertices() override { oracles_ = shard_.summary(point_); }
+  void choose_vertices() override {
+    oracles_ = shard_.summary(point_);
+    if (this->is_measured_by(Measure::primal)) this->set_bound();
+  }
 
  private:
-  // The gap needs h in double where it can be lowest (or, if b >= 0 is all that is required, where a toward step would
-  // ascend), and on the support for the mean. Of any other variable it is enough to know that h, as computed in V,
-  // stays above that by more than its rounding.
+  // The gap needs h in double on the support for the mean, and where it can be lowest (or, if b >= 0 is all that is
+  // required, where a toward step would ascend; for primal minus dual, where it is close to the level). Of any other
+  // variable it is enough to know h as computed in V and its rounding.
   void certify_h() {
     std::vector<double> error = shard_.rounding(point_, false), exact_error = shard_.rounding(point_, true);
     if (!(error[0] < std::numeric_limits<double>::infinity()) || (sizeof(V) == sizeof(double) && !fresh_)) {
@@ -157,7 +161,8 @@ class FullState final : public State<V> {
     shard_.include_all();
     fresh_ = true;
     shard_.evaluate(point_.active(), point_, true);
-    const std::vector<Index> near = near_lowest(error);
+    const bool by_level = this->is_measured_by(Measure::primal) && !point_.radius.grows();
+    const std::vector<Index> near = by_level ? near_level(error) : near_lowest(error);
     shard_.evaluate(near, point_, true);
     for (const auto* exact : {&point_.active(), &near})
       for (const Index v : *exact) error[v] = exact_error[v];
@@ -170,6 +175,20 @@ class FullState final : public State<V> {
     if (point_.radius.grows()) lowest = std::max(lowest, 0.0);
     return shard_.variables_where(
         [&](int64_t v) { return !(point_[v] > 0) && (!(score(v) - error[v] > lowest) || !std::isfinite(score(v))); });
+  }
+  // The inactive variables whose part of primal minus dual would be rounding: far below the level their rounding is a
+  // thousandth of what they add, above it they add nothing. Those without slack must be above the level.
+  std::vector<Index> near_level(const std::vector<double>& error) {
+    this->set_value();
+    choose_vertices();
+    double lowest = std::numeric_limits<double>::infinity();
+    for (int64_t v = 0; v < this->size(); ++v)
+      if (!(shard_.ridge(v) > 0)) lowest = std::min(lowest, score(v) + (point_[v] > 0 ? 0.0 : error[v]));
+    return shard_.variables_where([&](int64_t v) {
+      if (point_[v] > 0) return false;
+      const double below = (shard_.ridge(v) > 0 ? bound_.level : lowest) - score(v);
+      return !(-below > error[v]) && !(shard_.ridge(v) > 0 && below > 1000 * error[v]);
+    });
   }
   void begin_afresh() {
     fresh_ = true;

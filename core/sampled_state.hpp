@@ -24,6 +24,11 @@ class SampledState final : public State<V> {
     if (sample < 1) throw std::invalid_argument("a sample must have at least one variable");
   }
 
+  void measure(Measure measure, bool scales) override {
+    if (measure == Measure::primal) throw std::invalid_argument("a sample does not know primal minus dual");
+    Base::measure(measure, scales);
+  }
+
   int64_t samplings() const { return samplings_; }
   Snapshot snapshot() const override {
     Snapshot s = Base::snapshot();

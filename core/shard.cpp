@@ -22,6 +22,7 @@ Shard<V>::Shard(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Te
   live_.assign(size_, 1);
   extremes_.resize(chunks_.size());
   excesses_.resize(chunks_.size());
+  shortfalls_.resize(chunks_.size());
 }
 
 template <class V>
@@ -180,6 +181,19 @@ Summary Shard<V>::settle(const Point& a) const {
   found.toward = place(low, [&](int64_t v) { return has_score(v, extremes_[low].lowest); });
   found.away = place(high, [&](int64_t v) { return a[v] > 0 && has_score(v, extremes_[high].highest_active); });
   return found;
+}
+
+template <class V>
+Shortfall Shard<V>::shortfall(double level, const Point& a) {
+  parallel_chunks(int64_t(chunks_.size()), 1, team(), [&](int64_t index, int64_t) {
+    const Chunk& c = chunks_[index];
+    Shortfall sums;
+    for (int64_t v = first_of(c); v < first_of(c) + c.count; ++v) sums.add(score(v), a[v], ridge(v), level);
+    shortfalls_[index] = sums;
+  });
+  Shortfall total;
+  for (const Shortfall& s : shortfalls_) total.add(s);
+  return total;
 }
 
 template <class V>

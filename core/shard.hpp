@@ -19,6 +19,7 @@
 
 #include "gram.hpp"
 #include "point.hpp"
+#include "primal.hpp"
 
 namespace swapsvm {
 
@@ -184,6 +185,8 @@ class Shard {
   }
   // The same after a move, whose columns are added on the way.
   Summary follow(const Move& m, const Point& a);
+  // The sums of primal minus dual at a level.
+  Shortfall shortfall(double level, const Point& a);
   // The live inactive variables of score below this one; the lowest `count` of them if there are more.
   std::vector<Index> violators(double below, int64_t count, const Point& a) const;
 
@@ -256,6 +259,7 @@ class Shard {
   std::vector<Chunk> chunks_;
   std::vector<Extremes> extremes_;
   std::vector<double> excesses_;
+  std::vector<Shortfall> shortfalls_;
 };
 
 extern template class Shard<float>;

@@ -45,6 +45,7 @@ void State<V>::move(const Move& m) {
   fresh_ = false;
   move_gradient(m);
   if (point_.radius.grows() && Radius::is_crowded(point_[shard_.slack()])) make_room();
+  if (is_measured_by(Measure::primal)) set_bound();
   if (improvement_.note_move(gap(), support_size())) {
     set_value();
     improvement_.end_window(value());
@@ -95,6 +96,7 @@ Correction State<V>::solve_on(const std::vector<Index>& variables, int64_t capac
     throw;
   }
   options.most_growth = point_.radius.most_growth();
+  options.measure = measure_;
   return working_set_->solve(point_.quadratic, point_.half_linear_value, options, gram_->team());
 }
 

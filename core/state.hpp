@@ -43,10 +43,34 @@ class State {
   int64_t away() const { return oracles_.away; }
   double value() const { return point_.value(); }
   double slope() const { return 2 * (point_.mean_score() - oracles_.toward_score); }  // of a toward step
-  // A bound on what the value is below its maximum. For b >= 0 without a radius it is the primal value at w = sum b phi
-  // minus the dual one; the slope bounds the maximum within the radius only.
-  double gap() const { return point_.radius.unit() * (point_.radius.grows() ? oracles_.excess : slope()) + rounding_; }
-  double gap_rounding() const { return rounding_; }          // the part of a certified gap that bounds its rounding
+  // Bounds on what the value is below its maximum. That of the simplex is the slope; for b >= 0 without a radius, where
+  // the slope bounds the maximum within the radius only, it is primal minus dual as well.
+  double simplex_gap() const {
+    return point_.radius.grows() ? primal_gap() : point_.radius.unit() * slope() + simplex_rounding_;
+  }
+  // Primal minus dual, known after a certificate and while the state is measured by it. It is f (P/D - 1) of the SVM.
+  double primal_gap() const {
+    return point_.radius.unit() * (point_.radius.grows() ? oracles_.excess : bound_.gap) + primal_rounding_;
+  }
+  // The one that the state is measured by; that of the simplex where no multiple of w has a margin.
+  double gap() const { return answers_primal() ? primal_gap() : simplex_gap(); }
+  // The part of a certified gap that bounds its rounding.
+  double gap_rounding() const {
+    return answers_primal() || point_.radius.grows() ? primal_rounding_ : simplex_rounding_;
+  }
+  // The offset nu that primal minus dual belongs to where it is known, else that of the simplex.
+  double level() const {
+    const bool known = certified_ || measure_ == Measure::primal;
+    if (point_.radius.grows()) return 0.0;
+    return known && primal_gap() < std::numeric_limits<double>::infinity() ? bound_.level : oracles_.toward_score;
+  }
+  // `scales`: the problem is the dual of an SVM, whose primal has no offset (primal.hpp).
+  virtual void measure(Measure measure, bool scales) {
+    if (measure_ == measure && scales_ == scales) return;
+    measure_ = measure, scales_ = scales;
+    forget_certificate();
+    if (support_size() > 0 && measure == Measure::primal) choose_vertices();
+  }
   double value_rounding() const { return value_rounding_; }  // the true value is at most this far from a certified one
   bool certified() const { return certified_; }              // whether the gap is an upper bound, rounding included
   double gap_floor() const { return point_.gap_floor(); }
@@ -182,6 +206,15 @@ class State {
       point_.half_linear_value += point_[v] * shard_.half_linear(v);
     }
   }
+  // Primal minus dual at the best level.
+  void set_bound() {
+    if (point_.radius.grows()) return;
+    double norm = point_.quadratic;
+    for (const Index v : point_.active()) norm -= point_[v] * point_[v] * shard_.ridge(v);
+    const BoundedPoint point{point_.mean_score(), oracles_.toward_score, norm, scales_};
+    bound_ = lowest_bound(point, [this](double level) { return shard_.shortfall(level, point_); });
+  }
+  bool is_measured_by(Measure measure) const { return measure_ == measure; }
   void note_correction() { improvement_.note_correction(value(), gap()); }
 
   // If every computed h_v is within error[v] of the true one: a bound on the rounding of a'h, and an upper bound of the
@@ -197,17 +230,24 @@ class State {
   void set_rounding(const std::vector<double>& error) {
     const double unit = point_.radius.unit(), of_mean = rounding_of_mean(error), of_value = 2 * unit * of_mean;
     forget_certificate();
-    const double bound =
-        of_value + unit * (point_.radius.grows() ? largest_excess(error) : largest_slope(error, of_mean));
-    rounding_ = std::max(0.0, bound - gap());
+    if (measure_ == Measure::simplex) set_bound();
+    if (!point_.radius.grows()) bound_.level = std::min(bound_.level, highest_level(error));
+    const double excess = largest_excess(error), slope = largest_slope(error, of_mean);
+    const double apart = std::max(0.0, std::abs(point_.quadratic - bound_.level) - of_value);
+    // f_lower (P_upper / D_lower - 1) = f_upper (P/D - 1) + f_upper - f_lower
+    const double primal = scales_ ? scaled_gap(excess, point_.quadratic + of_value, apart, bound_.level) + 2 * of_value
+                                  : of_value + unit * excess;
+    simplex_rounding_ = std::max(0.0, of_value + unit * slope - simplex_gap());
+    primal_rounding_ = std::max(0.0, primal - primal_gap());
     value_rounding_ = of_value, certified_ = true;
   }
-  void forget_certificate() { rounding_ = value_rounding_ = 0, certified_ = false; }
+  void forget_certificate() { simplex_rounding_ = primal_rounding_ = value_rounding_ = 0, certified_ = false; }
 
   std::shared_ptr<Gram<V>> gram_;
   Shard<V> shard_;
   Point point_;
   Summary oracles_;
+  Bound bound_;
   Improvement improvement_;
   std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<double> kernel_of_active_;
@@ -234,17 +274,38 @@ class State {
     for (int64_t v = 0; v < size(); ++v) lowest = std::min(lowest, score(v) - error[v]);
     return 2 * (point_.mean_score() + of_mean - lowest);
   }
+  bool answers_primal() const {
+    return measure_ == Measure::primal && primal_gap() < std::numeric_limits<double>::infinity();
+  }
+  // Below the score of every variable without slack.
+  double highest_level(const std::vector<double>& error) const {
+    double highest = std::numeric_limits<double>::infinity();
+    for (int64_t v = 0; v < size(); ++v)
+      if (!(shard_.ridge(v) > 0)) highest = std::min(highest, score(v) - widened(v, widened(v, error[v])));
+    return highest;
+  }
+  // An error of the score, and of its difference to the level.
+  double widened(int64_t v, double error) const {
+    constexpr double u = std::numeric_limits<double>::epsilon();
+    return error + 2 * u * (std::abs(score(v)) + std::abs(shard_.half_linear(v)) + std::abs(bound_.level));
+  }
   // The excess is convex in the score, so largest at an end of its interval.
   double largest_excess(const std::vector<double>& error) const {
+    const double level = point_.radius.grows() ? 0.0 : bound_.level;
     double total = 0;
-    for (int64_t v = 0; v < size(); ++v)
-      if (v != shard_.slack())
-        total += std::max(excess(score(v) - error[v], point_[v], shard_.ridge(v)),
-                          excess(score(v) + error[v], point_[v], shard_.ridge(v)));
+    for (int64_t v = 0; v < size(); ++v) {
+      if (point_.radius.grows() && v == shard_.slack()) continue;
+      const double off = score(v) - level, wide = widened(v, error[v]);
+      if (!(point_[v] > 0) && off > wide) continue;
+      total += std::max(excess(off - wide, point_[v], shard_.ridge(v)), excess(off + wide, point_[v], shard_.ridge(v)));
+    }
     return total * (1 + double(size()) * std::numeric_limits<double>::epsilon());
   }
 
-  double rounding_ = 0, value_rounding_ = 0;  // the former is added to the gap by a certificate
+  Measure measure_ = Measure::simplex;
+  bool scales_ = false;
+  // The former two are added to the gaps by a certificate.
+  double simplex_rounding_ = 0, primal_rounding_ = 0, value_rounding_ = 0;
   bool certified_ = false;
   std::shared_ptr<StopToken> token_;
   Face<V> face_;

@@ -31,10 +31,11 @@ template <class V>
 Correction WorkingSet<V>::solve(double quadratic, double half_linear_value, const BlockOptions& options,
                                 const Team& team) {
   quadratic_ = quadratic, half_linear_value_ = half_linear_value, scale_ = growth_ = 1;
-  const double first = gap();
+  const double first = gap(options.measure);
   std::vector<Index> kept;
   for (int64_t b = 0; b < options.blocks; ++b) {
-    if (gap() <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_))) break;
+    if (gap(options.measure) <= options.accuracy * std::min(first, std::abs(2 * half_linear_value_ - quadratic_)))
+      break;
     if (team.token) team.token->listen();  // may throw: the set is then left as it is, to be assigned again
     if (team.token && team.token->stopped()) break;
     if (!solve_block(kept, options, team.threads)) break;

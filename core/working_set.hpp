@@ -12,6 +12,7 @@
 
 #include "block.hpp"
 #include "gram.hpp"
+#include "primal.hpp"
 
 namespace swapsvm {
 
@@ -26,7 +27,8 @@ struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
   double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
-  double most_growth;  // of the radius
+  double most_growth = 1;              // of the radius
+  Measure measure = Measure::simplex;  // of the gap of the set
 };
 
 template <class V>
@@ -106,13 +108,21 @@ class WorkingSet {
   V* row(int64_t slot) { return values_.values.get() + slot * stride_; }
 
   // As State::gap, in units of the simplex.
-  double gap() const {
+  double gap(Measure measure) const {
+    const double mean = quadratic_ - half_linear_value_;
     double lowest = std::numeric_limits<double>::infinity(), sum = 0;
     for (const Member& m : slots_) {
       lowest = std::min(lowest, m.score);
       if (grows_ && m.sign != 0) sum += excess(m.score, m.weight, m.ridge);
     }
-    return grows_ ? sum : 2 * (quadratic_ - half_linear_value_ - lowest);
+    if (grows_) return sum;
+    if (measure == Measure::simplex) return 2 * (mean - lowest);
+    return lowest_bound({mean, lowest, 0, false}, [this](double level) { return shortfall(level); }).gap;
+  }
+  Shortfall shortfall(double level) const {
+    Shortfall sums;
+    for (const Member& m : slots_) sums.add(m.score, m.weight, m.ridge, level);
+    return sums;
   }
 
   // Kernel values of newcomers. Of members with the same row the first that has values leads and the others copy.

@@ -70,6 +70,9 @@ void def_queries(nb::class_<State<V>>& c) {
       .def_prop_ro("away", &S::away)
       .def_prop_ro("value", &S::value)
       .def_prop_ro("gap", &S::gap)
+      .def_prop_ro("simplex_gap", &S::simplex_gap)
+      .def_prop_ro("primal_gap", &S::primal_gap)
+      .def_prop_ro("level", &S::level)
       .def_prop_ro("gap_floor", &S::gap_floor)
       .def_prop_ro("gap_rounding", &S::gap_rounding)
       .def_prop_ro("value_rounding", &S::value_rounding)
@@ -132,8 +135,7 @@ nb::ndarray<nb::numpy, const V, nb::ndim<2>> face(State<V>& s, const Vector<Inde
 template <class V>
 auto solve_on(State<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
               double accuracy) {
-  Correction c =
-      stoppably(s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, 1.0}); });
+  Correction c = stoppably(s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy}); });
   return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale, c.growth);
 }
 
@@ -177,6 +179,7 @@ void def_changes(nb::class_<State<V>>& c) {
             exclusively(s.gram(), [&] { s.restore(snapshot); });
           },
           nb::sig("def restore(self, snapshot: dict[str, numpy.ndarray]) -> None"), "snapshot"_a)
+      .def("measure", &S::measure, "measure"_a, "scales"_a)
       .def("set_token", &S::set_token, "token"_a.none())
       .def("run", run_moves<V>, "step"_a, "moves"_a, "tol"_a, "eps"_a, "iteration"_a);
 }
@@ -247,6 +250,7 @@ void bind_base(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_states(nb::module_& m) {
+  nb::enum_<Measure>(m, "Measure").value("simplex", Measure::simplex).value("primal", Measure::primal);
   bind_base<float>(m, "State32");
   bind_base<double>(m, "State64");
   bind_full_state<float>(m, "FullState32");

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._core import Measure
 from .state import State
 from .stopping import Progress
 
@@ -18,21 +19,30 @@ MARGIN = 0.99  # a run aims a little below its target: the certificate, which is
 
 @dataclass(frozen=True)
 class Proven:
-    """A certified point: its weights, the progress there, and how far its value can be off."""
+    """A certified point: its weights, the progress there, how far its value can be off, and both kinds of gaps."""
 
     weights: np.ndarray
     progress: Progress
     rounding: float
+    simplex_gap: float
+    primal_gap: float
+    level: float
+
+    @classmethod
+    def of(cls, state: State, progress: Progress) -> Proven:
+        """The present point of a state."""
+        return cls(state.weights, progress, state.value_rounding, state.simplex_gap, state.primal_gap, state.level)
 
 
 class Certificates:
     """The certificates of one run. ``gap`` is that of the last one that made progress, ``fruitless`` counts since."""
 
-    def __init__(self, largest_value: float) -> None:
+    def __init__(self, largest_value: float, stops_at: Measure) -> None:
         self.gap, self.fruitless = math.inf, 0
         self.last: Proven | None = None
         self.margin = MARGIN
         self._largest_value = largest_value  # proven bound on max g
+        self._stops_at = stops_at
 
     def restart(self, gap: float = math.inf, fruitless: int = 0) -> None:
         """Count from these numbers on."""
@@ -42,8 +52,8 @@ class Certificates:
         """Keep a point if it is certified."""
         if not state.certified:
             return
-        self._largest_value = min(self._largest_value, progress.value + progress.gap)
-        self.last = Proven(state.weights, progress, state.value_rounding)
+        self._largest_value = min(self._largest_value, progress.value + min(progress.gap, state.simplex_gap))
+        self.last = Proven.of(state, progress)
 
     def lower_margin(self, progress: Progress, rounding: float) -> bool:
         """Aim lower, to leave room for the rounding that a certificate adds; False if there is no room."""
@@ -61,7 +71,14 @@ class Certificates:
             self.restart(gap)
         return improved
 
-    def bounded(self, end: Proven) -> Progress:
-        """The progress of a point with the best bound on its gap that is proven."""
-        gap = max(self._largest_value - end.progress.value, 0.0) + end.rounding
-        return replace(end.progress, gap=min(end.progress.gap, gap))
+    def bounded(self, end: Proven, state: State) -> Proven:
+        """A point with the best bounds on its gaps that are proven: max g is at most the largest value."""
+        below = max(self._largest_value - end.progress.value, 0.0) + end.rounding
+        primal = state.primal_gap_of(below, end.progress.scale)
+        gap = primal if self._stops_at is Measure.primal and primal < math.inf else below
+        return replace(
+            end,
+            progress=replace(end.progress, gap=min(end.progress.gap, gap)),
+            simplex_gap=min(end.simplex_gap, below),
+            primal_gap=min(end.primal_gap, primal),
+        )

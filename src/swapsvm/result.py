@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .stopping import ConvergenceWarning
+from .stopping import ConvergenceWarning, relative
 from .trace import Trace
 
 
@@ -22,10 +22,20 @@ class Result:
     weights : array
         A point of the simplex.
     value, gap : float
-        g there, and the certificate max g - g(weights) <= gap, both recomputed from scratch in double.
+        g there, and the certificate max g - g(weights) <= gap, both recomputed from scratch in double. It is the gap
+        that the solver stops at: primal minus dual for "block", the gap of the simplex for the others.
     relative_gap : float
         gap / |value|. For a general g it is gap / max(1, |value|); with a linear term, gap / max(|value|, a'Da), D the
-        ridge, because the value may be 0.
+        ridge, because the value may be 0. Of "block" on an SVM it is P / D - 1.
+    simplex_gap : float
+        The gap of the simplex, max_i grad_i - grad'a, whichever the run stopped at.
+    primal_value, dual_value : float
+        Bounds on the optimum of the problem in the form in which it is usually stated, from above and from below: P of
+        the model and D of its weights. NaN for a general concave g.
+    primal_gap, scale : float
+        Primal minus dual in the unit of ``gap`` (for an SVM f (P / D - 1)), and what relative gaps are relative to.
+    level : float
+        The offset nu of the primal that the gap belongs to, in units of the simplex.
     stop_reason : str
         ``"gap"``, or why the gap was not reached: ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"precision"`` (the
         arithmetic resolves no smaller gap), ``"sample"`` (samples showed no violator, see ``Sampling``) or the
@@ -51,6 +61,22 @@ class Result:
     certificate_seconds: float
     trace: Trace
     full_pass: bool = True
+    simplex_gap: float = float("nan")
+    primal_gap: float = float("nan")
+    primal_value: float = float("nan")
+    dual_value: float = float("nan")
+    scale: float = float("nan")
+    level: float = float("nan")
+
+    @property
+    def relative_primal_gap(self) -> float:
+        """primal_gap / scale: P / D - 1 of an SVM."""
+        return relative(self.primal_gap, self.scale)
+
+    @property
+    def relative_simplex_gap(self) -> float:
+        """simplex_gap / scale."""
+        return relative(self.simplex_gap, self.scale)
 
     @property
     def converged(self) -> bool:

@@ -58,6 +58,7 @@ class Run:
         remembers: bool = False,
     ) -> None:
         solver.check(state)
+        state.measure(solver.stops_at)
         self.state = state  # another one after the run has gone on to kernel values in double
         self._solver, self._chooser, self._stop = solver, solver.chooser(), stop
         self._observers, self._remembers = observers, remembers
@@ -68,7 +69,7 @@ class Run:
         self.last_standing: Standing | None = None
         self._certificate_seconds = 0.0
         self._certain = True  # whether value and gap are certified
-        self._certificates = Certificates(state.largest_value)
+        self._certificates = Certificates(state.largest_value, solver.stops_at)
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
@@ -108,6 +109,7 @@ class Run:
         self.state = state or self.state
         if standing.in_double:
             self.state = self.state.refined() or self.state
+        self.state.measure(self._solver.stops_at)
         self.state.restore(standing.state)
         self._chooser = self._solver.chooser(standing.stage)
         self.iteration, self.trace = standing.iteration, standing.trace.copy()
@@ -144,11 +146,11 @@ class Run:
             self.last_standing = self.standing() if self._remembers else None
             if not self._certify():
                 return self._unfinished(self._reason_to_end(claim))
-            progress = self.progress()
-            reason = self._confirmed(claim, progress)
+            end = self._proven()
+            reason = self._confirmed(claim, end.progress)
         if reason == "gap" and self.state.size < exact_below:
-            progress = self._polished(progress)
-        return self._result(reason, self.state.weights, progress)
+            end = self._polished(end)
+        return self._result(reason, end)
 
     def _confirmed(self, claim: str, progress: Progress) -> str | None:
         """The reason to end at a certified point, or None to go on."""
@@ -198,11 +200,11 @@ class Run:
         self._timer.grant_answer(forever=last is None)
         try:
             self.state.prove()
-            end = Proven(self.state.weights, self.progress(), self.state.value_rounding)
+            end = self._proven()
         except Stopped:
             assert last
             end = last
-        return self._result(reason, end.weights, self._certificates.bounded(end), full_pass=False)
+        return self._result(reason, self._certificates.bounded(end, self.state), full_pass=False)
 
     def _refine(self) -> bool:
         """Go on from the same weights with kernel values in double, unless they are in double already."""
@@ -210,6 +212,7 @@ class Run:
         if finer is None:
             return False
         support = self.state.support
+        finer.measure(self._solver.stops_at)
         self._timer.limit(finer, self._stop.seconds)
         finer.set_weights(support, self.state.weights[support])
         self._earlier_evaluations += self.state.evaluations
@@ -218,19 +221,23 @@ class Run:
         logger.info("continuing with kernel values in double")
         return True
 
-    def _polished(self, before: Progress) -> Progress:
+    def _polished(self, before: Proven) -> Proven:
         """The certificate after one corrective step on the whole simplex, undone unless it improves on the last one."""
         self._timer.grant_answer(forever=True)  # it takes milliseconds
         held = self.state.snapshot()
         self.state.set_weights(np.arange(self.state.size), exact_weights(self.state))
         if not self.state.certified:
             self.state.certify()
-        after = self.progress()
-        if after.gap > before.gap or after.relative_gap > before.relative_gap:
+        after = self._proven()
+        larger = after.progress.relative_gap > before.progress.relative_gap
+        if larger or after.progress.gap > before.progress.gap:
             self.state.restore(held)  # to the last bit, but no longer certified
             after = before
         self._record()
         return after
+
+    def _proven(self) -> Proven:
+        return Proven.of(self.state, self.progress())
 
     def _until_stop(self) -> str:
         """Blocks of moves. The reason "gap" is only claimed here: it is "unconfirmed" until certified."""
@@ -282,9 +289,11 @@ class Run:
         kind, p = KINDS.index("corrective"), self.progress()
         self.trace.append(np.array([(p.iteration, p.support, p.evaluations, kind, p.seconds, p.value, p.gap)], RAW))
 
-    def _result(self, reason: str, weights: np.ndarray, progress: Progress, full_pass: bool = True) -> Result:
+    def _result(self, reason: str, end: Proven, full_pass: bool = True) -> Result:
+        progress = end.progress
+        primal, dual = self.state.bounds(progress.value, end.primal_gap, end.rounding)
         return Result(
-            weights=weights,
+            weights=end.weights,
             value=progress.value,
             gap=progress.gap,
             relative_gap=progress.relative_gap,
@@ -295,4 +304,10 @@ class Run:
             certificate_seconds=self._certificate_seconds,
             trace=self.trace,
             full_pass=full_pass,
+            simplex_gap=end.simplex_gap,
+            primal_gap=end.primal_gap,
+            primal_value=primal,
+            dual_value=dual,
+            scale=progress.scale,
+            level=end.level,
         )

@@ -29,9 +29,14 @@ class Progress:
     @property
     def relative_gap(self) -> float:
         """gap / scale, never negative."""
-        if self.gap <= 0:  # a negative gap is rounding; if the value is 0, so is the scale
-            return 0.0
-        return self.gap / self.scale if self.scale > 0 else float("inf")
+        return relative(self.gap, self.scale)
+
+
+def relative(gap: float, scale: float) -> float:
+    """gap / scale, never negative."""
+    if gap <= 0:  # a negative gap is rounding; if the value is 0, so is the scale
+        return 0.0
+    return gap / scale if scale > 0 else float("inf")
 
 
 class Stop(ABC):

@@ -218,7 +218,10 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         self.results_ = results
         self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
         self.dual_gap_ = max(0.0, *(r.gap for r in results))  # below zero it is rounding
-        self.relative_gap_ = max(r.relative_gap for r in results)
+        self.relative_gap_ = max(r.relative_primal_gap for r in results)
+        self.simplex_gap_ = max(r.relative_simplex_gap for r in results)
+        self.primal_value_: float | np.ndarray = results[0].primal_value
+        self.dual_value_: float | np.ndarray = results[0].dual_value
         self.stop_reason_ = next((r.stop_reason for r in results if r.stop_reason != "gap"), "gap")
         self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
         self.trace_ = _joined_traces(results)

@@ -92,7 +92,7 @@ class OneClassSVM(Detector):
     _problem = OneClass
 
     def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Expansion, float]:
-        found = OneClass.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.gap)
+        found = OneClass.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.simplex_gap)
         return Expansion.of(gram.X, gram.kernel, found), -found.intercept
 
     @property

@@ -131,6 +131,8 @@ class SVC(ClassifierMixin, KernelMachine):
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._set_certificate(plan, results)
+        self.primal_value_ = np.array([result.primal_value for result in results])
+        self.dual_value_ = np.array([result.dual_value for result in results])
 
     def _check_numbers(self) -> None:
         super()._check_numbers()

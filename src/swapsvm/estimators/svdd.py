@@ -107,7 +107,7 @@ class SVDD(Detector):
         return length
 
     def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Center, float]:
-        found = Ball.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.gap)
+        found = Ball.of(gram, sub.C, sub.weights).model(at.weights, at.value, at.simplex_gap)
         length = constant_diagonal(gram) if self.kernel == "precomputed" else None
         vectors = Vectors.of(gram.X, gram.kernel, found.rows)
         center = Center(vectors, found.coef, squared_norm=found.squared_norm, length=length)

@@ -130,7 +130,7 @@ class SVR(RegressorMixin, KernelMachine):
     def _attributes(self, sub: Regression, gram: Gram, at: Solution) -> Mapping[str, object]:
         """The model and the tube of a solution."""
         problem = sub.on(gram)
-        learned = problem.tube(at.weights, at.value, at.gap) if sub.epsilon is None else sub.epsilon
+        learned = problem.tube(at.level) if sub.epsilon is None else sub.epsilon
         model = Expansion.of(gram.X, gram.kernel, problem.model(at.weights, at.value))
         return {"model_": model, "epsilon_": learned}
 

@@ -58,7 +58,7 @@ class Inseparable(Stop):
 def check_separable(name: str, classes: tuple[object, ...], problem: Quadratic, result: Result) -> None:
     """Raise ``NotSeparableError`` if the weights prove the classes inseparable, or if rounding leaves that open."""
     size, f = _size(problem), -result.value
-    undecided = result.stop_reason == "precision" and result.gap >= 2 * f  # the least h is f - gap/2: not above 0
+    undecided = result.stop_reason == "precision" and result.simplex_gap >= 2 * f  # the least h is f - gap/2 <= 0
     if not (f <= (LEAST_MARGIN * size) ** 2 or undecided):
         return
     margin = float(np.sqrt(max(f, 0.0) + 1e-15 * size**2))

@@ -1,9 +1,14 @@
-"""The dual of the L2-SVM: maximize -a'Qa, Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / (C w_i)."""
+"""The dual of the L2-SVM: maximize -a'Qa, Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / (C w_i).
+
+With f = a'Qa, b = a / f is feasible for the usual dual max 1'b - b'Qb / 2, b >= 0, and has the value D = 1 / (2 f). The
+gap is f (P / D - 1), P the primal value of the best multiple of the decision function (core/primal.hpp).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +22,8 @@ Groups = int | Sequence[int]
 class L2SVC(Quadratic):
     """The two-class problem of some groups of a Gram."""
 
+    scales: ClassVar[bool] = True
+
     @classmethod
     def of(cls, gram: Gram, positive: Groups, negative: Groups, C: float, weights: np.ndarray | None = None) -> L2SVC:
         """One or several groups ``positive`` (y = +1) against one or several ``negative`` (y = -1).
@@ -29,6 +36,18 @@ class L2SVC(Quadratic):
         if weights is not None:
             ridge = 1.0 / (C * weights[np.concatenate([gram.groups[g] for g, _ in segments])])
         return cls(gram, segments, ridge=ridge, bias=1.0)
+
+    def bounds(self, value: float, gap: float, rounding: float) -> tuple[float, float]:
+        """P from above and D from below; gap / f = P / D - 1 for the lower bound f of a'Qa."""
+        least, largest = -value - rounding, -value + rounding
+        if not 0 < least:  # nothing is known of a'Qa
+            return float("inf"), 0.0
+        dual = 0.5 / largest
+        return dual * (1.0 + max(gap, 0.0) / least), dual
+
+    def primal_gap_of(self, below: float, scale: float) -> float:
+        """f (f / f* - 1), the best primal value being 1 / (2 f*)."""
+        return below * scale / (scale - below) if below < scale else float("inf")
 
     def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""

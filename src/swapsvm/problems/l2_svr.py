@@ -77,15 +77,9 @@ class L2SVR(Quadratic):
         support = np.flatnonzero(coef)
         return Coefficients(self.gram.groups[0][support], coef[support], float(coef.sum()))
 
-    def tube(self, weights: np.ndarray, value: float, gap: float) -> float:
-        """The learned width: the multiplier max(c - Qb, 0) of the radius; gap = radius * width - b'(c - Qb) has it.
-
-        With xi = b / C, this width and w of the model the primal value is no more than ``gap`` above the optimum.
-        """
-        if self.grows:  # all targets are equal: the tube has no width
-            return 0.0
-        slope = 2.0 * value - self._linear_value(weights)  # b'(c - Qb)
-        return max(0.0, (gap + slope) / float(self.radius or 1.0))
+    def tube(self, level: float) -> float:
+        """The learned width: the offset of the primal whose value is certified (``Result.level``), in units of y."""
+        return 0.0 if self.grows else max(0.0, -level * float(self.radius or 1.0))  # grows: all targets are equal
 
     def _linear_value(self, weights: np.ndarray) -> float:
         return float(self.linear_term() @ weights) * float(self.radius or 1.0) / 2.0

@@ -104,6 +104,7 @@ class Quadratic:
 
     kind: ClassVar[str] = "quadratic"
     samples: ClassVar[bool] = True  # whether a state can draw samples of its gradient
+    scales: ClassVar[bool] = False  # whether it is the dual of an SVM, whose primal has no offset (core/primal.hpp)
     gram: Gram
     segments: Sequence[tuple[int, float]] = ((0, 1.0),)
     ridge: float | np.ndarray = 0.0
@@ -196,6 +197,17 @@ class Quadratic:
         p = self.linear_term() / 2
         slack = int(np.flatnonzero(self.signs == 0)[0]) if (self.signs == 0).any() else -1
         return Program(Q, p * (self.radius or 1.0) if self.grows else p, ridge, slack, self.grows)
+
+    def bounds(self, value: float, gap: float, rounding: float) -> tuple[float, float]:
+        """Primal value, from above, and dual value, from below, where a certified ``gap`` is primal minus dual.
+
+        ``rounding`` is how far the value can be off.
+        """
+        return value + gap, value - rounding
+
+    def primal_gap_of(self, below: float, scale: float) -> float:
+        """Primal minus dual that follows from a bound on max g - g at a point of this scale."""
+        return below
 
     def in_double(self) -> Quadratic:
         """The same problem with kernel values in double."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from .._core import Measure
 from ..rays import Correction, Move
 from ..state import Chooser, Need, State
 
@@ -14,6 +15,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     compiled: ClassVar[str | None] = None  # name of the compiled twin of ``choose`` (core/steps)
+    stops_at: ClassVar[Measure] = Measure.simplex  # which gap its runs stop at: of the simplex, or primal minus dual
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
     requires: ClassVar[tuple[tuple[Need, str], ...]] = ()  # of a state, and the way out where it is missing
     stage: ClassVar[int] = 0

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._core import Measure
 from ..rays import Correction
 from ..state import Chooser, Effort, Need, State
 from ._base import Solver
@@ -34,6 +35,7 @@ class Block(Solver):
     """Corrective steps on working sets, solved by blocks of swaps."""
 
     name = "block"
+    stops_at = Measure.primal
     solves_start = False  # the first sample replaces it
     requires = ((Need.EVERY_ROW, "use sampling=None, or another solver"),)
 
@@ -81,11 +83,11 @@ class WorkingSets:
     def _working_set(self, state: State) -> np.ndarray:
         """The support and the violators; at first a random sample of the rows."""
         if self.stage == 0:
-            sampled = state.gap > state.scale and not is_small(state)
+            sampled = state.simplex_gap > state.scale and not is_small(state)
             self.stage = min(SAMPLE, state.size) if sampled else state.size
             if self.stage < state.size:
                 return np.union1d(state.support, self._sample(state))
-        elif state.gap < 0.5 * state.scale and self.stage >= state.size:
+        elif state.simplex_gap < 0.5 * state.scale and self.stage >= state.size:
             state.shrink()
         return np.concatenate([state.support, state.violators(state.size)])
 

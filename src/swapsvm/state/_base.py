@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._core import Stopped, StopToken, is_recorded
+from .._core import Measure, Stopped, StopToken, is_recorded
 from ..problems.quadratic import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW
@@ -89,7 +89,7 @@ class State(ABC):
     weights: np.ndarray
     support: np.ndarray
     value: float
-    gap: float
+    gap: float  # the one that the state is measured by
     gap_floor: float  # the part of a gap that may be rounding
     exhausted: bool  # many moves in a row did not raise the value: the rest of the gap is noise of the arithmetic
     scale: float  # what a relative gap is relative to
@@ -103,6 +103,7 @@ class State(ABC):
     radius = 1.0  # what the weights sum to
     rows = np.inf  # of the data, if g is a quadratic form of their kernel values
     largest_face = np.inf  # variables of a face whose kernel values fit into the cache
+    level = np.nan  # the offset nu of the primal that the gap belongs to
     largest_value = np.inf  # a proven bound on max g
     memory_pays = False  # whether kernel values are worth keeping between sweeps
     patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
@@ -123,6 +124,27 @@ class State(ABC):
     def lacks(self, need: Need) -> str:
         """Why the state does not offer what a solver requires; empty if it does."""
         return ""
+
+    def measure(self, by: Measure) -> None:  # noqa: B027 - a general concave g has only the gap of the simplex
+        """Answer with this gap from now on, if the problem has it."""
+
+    @property
+    def simplex_gap(self) -> float:
+        """The gap of the simplex, max_i grad_i - grad'a."""
+        return self.gap
+
+    @property
+    def primal_gap(self) -> float:
+        """Primal minus dual of a certified point, in the unit of the gap; NaN if the problem has no primal."""
+        return float("nan")
+
+    def primal_gap_of(self, below: float, scale: float) -> float:
+        """Primal minus dual that follows from a bound on max g - g at a point of this scale."""
+        return below
+
+    def bounds(self, value: float, gap: float, rounding: float) -> tuple[float, float]:
+        """Primal and dual value of a problem whose primal minus dual is ``gap``; NaN if it has no primal."""
+        return float("nan"), float("nan")
 
     @abstractmethod
     def toward(self) -> int:

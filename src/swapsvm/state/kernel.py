@@ -10,7 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from .. import _core
-from .._core import SampledState32, SampledState64, StopToken
+from .._core import Measure, SampledState32, SampledState64, StopToken
 from ..problems import Quadratic
 from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
@@ -98,6 +98,11 @@ class KernelState(State):
     support_size = property(attrgetter("core.support_size"))
     value = property(attrgetter("core.value"))
     gap = property(attrgetter("core.gap"))
+    simplex_gap = property(attrgetter("core.simplex_gap"))
+    primal_gap = property(attrgetter("core.primal_gap"))
+    level = property(attrgetter("core.level"))
+    primal_gap_of = property(attrgetter("problem.primal_gap_of"))
+    bounds = property(attrgetter("problem.bounds"))
     gap_floor = property(attrgetter("core.gap_floor"))
     exhausted = property(attrgetter("core.exhausted"))
     scale = property(attrgetter("core.scale"))
@@ -128,6 +133,9 @@ class KernelState(State):
             return "" if self.sampling is None else f"sampling={self.sampling.size} shows a few rows at a time"
         diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
         return variation(diagonal[self.problem.signs != 0])  # the slack vertex has none
+
+    def measure(self, by: Measure) -> None:
+        self.core.measure(by, self.problem.scales)
 
     def toward(self) -> int:
         return int(self.core.toward)

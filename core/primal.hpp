@@ -1,0 +1,90 @@
+// Primal minus dual as a certificate. With score_i = h_i - c_i/2 and ridge D_i, every number nu bounds the value from
+// above by weak duality:
+//
+//   max g - g(a) <= G(nu) = sum_i excess(score_i - nu, a_i, D_i).
+//
+// G is the primal value at w = sum a phi with offset nu and the best slack, minus the dual value. Rows of ridge 0 have
+// no slack: G is finite only if nu <= score_i. At nu = min score, G is at most the gap of the simplex.
+//
+// The primal of the SVM has no offset. There b = a/f has the dual value D = 1/(2f), and w scaled by f/nu the primal
+// value P = (G(nu) + 2 nu - f) / (2 nu^2). So
+//
+//   P/D - 1 = (f G(nu) - (f - nu)^2) / nu^2.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "move.hpp"
+
+namespace swapsvm {
+
+enum class Measure { simplex, primal };  // which gap a state answers with
+
+// Sums over variables at a level nu. All but G are over those below it: s_i = score_i - D_i a_i < nu.
+struct Shortfall {
+  double excess = 0;                                         // G
+  double inverse = 0, first = 0, second = 0;                 // sum of 1/D, s/D, s^2/D
+  double ceiling = std::numeric_limits<double>::infinity();  // lowest score of ridge 0
+
+  void add(double score, double weight, double ridge, double level) {
+    const double s = score - ridge * weight;
+    if (!(ridge > 0)) ceiling = std::min(ceiling, score);
+    if (s < level || weight > 0) excess += swapsvm::excess(score - level, weight, ridge);
+    if (s < level && ridge > 0) inverse += 1 / ridge, first += s / ridge, second += s / ridge * s;
+  }
+  void add(const Shortfall& other) {
+    excess += other.excess, inverse += other.inverse, first += other.first, second += other.second;
+    ceiling = std::min(ceiling, other.ceiling);
+  }
+};
+
+// A bound on max g - g(a), and the level nu that it comes from.
+struct Bound {
+  double level = 0, gap = std::numeric_limits<double>::infinity();
+};
+
+// f (P/D - 1), increasing in G and f and decreasing in apart = |f - nu|; infinite if no multiple of w has a margin.
+inline double scaled_gap(double excess, double f, double apart, double level) {
+  if (!(level > 0) || !(f > 0)) return std::numeric_limits<double>::infinity();
+  const double ratio = f / level;
+  return std::max(0.0, ratio * (ratio * excess - apart * (apart / level)));
+}
+
+// The point that a bound is for: a'score, the lowest score, and |w|^2 = f - a'Da if w may be scaled, else 0.
+struct BoundedPoint {
+  double mean, lowest, norm;
+  bool scales;
+
+  double gap(double excess, double level) const {
+    return scales ? scaled_gap(excess, mean, std::abs(mean - level), level) : excess;
+  }
+  // The level at which the derivative of P by 1/nu, or of G, is 0 if the same variables stay below it.
+  double next_level(const Shortfall& s) const {
+    return std::fmin(scales ? (norm + s.second) / s.first : (1 + s.first) / s.inverse, s.ceiling);
+  }
+};
+
+// The smallest bound, by Newton steps; sums(nu) is the shortfall at a level. Every level gives a valid bound: the
+// number of steps decides how sharp it is, not whether it holds. Both derivatives bend one way only, so that after the
+// first step the levels approach from one side. Where they do not get there, the lowest score is a level.
+template <class Sums>
+Bound lowest_bound(const BoundedPoint& point, Sums sums) {
+  constexpr int kSteps = 24;
+  Bound best;
+  double level = point.mean;
+  for (int step = 0; step < kSteps; ++step) {
+    const Shortfall s = sums(level);
+    const double gap = point.gap(s.excess, level), next = point.next_level(s);
+    const bool sharp = step > 1 && gap > 0.999 * best.gap && gap < std::numeric_limits<double>::infinity();
+    if (gap < best.gap) best = {level, gap};
+    if (sharp || next == level || !std::isfinite(next)) break;
+    level = next;
+  }
+  if (best.gap <= point.gap(2 * (point.mean - point.lowest), point.lowest)) return best;
+  const double gap = point.gap(sums(point.lowest).excess, point.lowest);
+  return gap < best.gap ? Bound{point.lowest, gap} : best;
+}
+
+}  // namespace swapsvm
