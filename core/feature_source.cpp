@@ -61,6 +61,15 @@ class FeatureSource final : public Source<V> {
     compute(data_, rows, right, z.rows, kernel_, z.coef, out, team, spreads(right, exact));
   }
 
+  void symmetric_product(Selection rows, const double* coef, bool exact, double* out, const Team& team) const override {
+    const auto compute = exact ? swapsvm::symmetric_product<T, double> : swapsvm::symmetric_product<T, V>;
+    compute(data_, rows, kernel_, coef, out, team, spreads(data_, exact));
+  }
+
+  bool symmetry_pays(int64_t rows, bool exact) const override {
+    return (exact ? swapsvm::symmetry_pays<double> : swapsvm::symmetry_pays<V>)(data_.features, rows);
+  }
+
   void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const override {
     const Rows<T>& right = data_of(z);
     const bool differences = spreads(right, exact) || !data_.sparse();

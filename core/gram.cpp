@@ -52,6 +52,29 @@ const std::vector<const V*>& Gram<V>::column(int64_t row, const std::vector<int>
   return s.lines;
 }
 
+// With S the vectors: S x S by symmetry, and the other rows x S.
+template <class V>
+bool Gram<V>::symmetric_product(Selection rows, const Vectors& z, bool exact, double* out) {
+  const DistinctRows vectors = distinct(z.rows);
+  const std::vector<Index> places = places_among(vectors.rows, rows);
+  std::vector<char> found(vectors.rows.size(), 0);
+  std::vector<Index> others;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    if (places[r] < 0) others.push_back(Index(rows[r]));
+    if (places[r] >= 0) found[places[r]] = 1;
+  }
+  if (std::find(found.begin(), found.end(), 0) != found.end()) return false;
+
+  const Selection s = vectors.selection();
+  std::vector<double> coef(vectors.rows.size(), 0.0), own(vectors.rows.size()), rest(others.size());
+  for (int64_t c = 0; c < z.rows.count; ++c) coef[vectors.place[c]] += z.coef[c];
+  timed(s.count * (s.count + 1) / 2, exact,
+        [&](const Team& team) { source_->symmetric_product(s, coef.data(), exact, own.data(), team); });
+  plain_product({others.data(), 0, int64_t(others.size())}, {s, coef.data()}, exact, rest.data());
+  for (int64_t r = 0, other = 0; r < rows.count; ++r) out[r] = places[r] < 0 ? rest[other++] : own[places[r]];
+  return true;
+}
+
 template <class V>
 void Gram<V>::kept_product(int g, const Vectors& z, double* out) {
   std::vector<Line*> lines(size_t(z.rows.count));

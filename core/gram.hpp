@@ -47,16 +47,18 @@ class Gram {
   int threads() const { return usable_threads(threads_); }
   Team team() const { return {threads(), token}; }
 
-  DistinctRows distinct(const std::vector<Index>& rows) {
+  DistinctRows distinct(const std::vector<Index>& rows) { return distinct({rows.data(), 0, int64_t(rows.size())}); }
+  DistinctRows distinct(Selection rows) {
     place_of_.resize(size_t(size()), -1);
     DistinctRows found;
-    found.place.reserve(rows.size());
-    for (const Index r : rows) {
-      if (place_of_[size_t(r)] < 0) {
-        place_of_[size_t(r)] = Index(found.rows.size());
-        found.rows.push_back(r);
+    found.place.reserve(size_t(rows.count));
+    for (int64_t k = 0; k < rows.count; ++k) {
+      Index& place = place_of_[size_t(rows[k])];
+      if (place < 0) {
+        place = Index(found.rows.size());
+        found.rows.push_back(Index(rows[k]));
       }
-      found.place.push_back(place_of_[size_t(r)]);
+      found.place.push_back(place);
     }
     for (const Index r : found.rows) place_of_[size_t(r)] = -1;
     return found;
@@ -74,15 +76,11 @@ class Gram {
     evaluations_ += rows.count * columns.count;
     source_->block(rows, columns, out, team_for(rows.count * columns.count));
   }
-  // The pace of a product is noted if it is long enough to tell.
+  // Vectors that are among the rows are multiplied with themselves at half the price.
   void product(Selection rows, const Vectors& z, bool exact, double* out) {
-    constexpr int64_t kEnough = 1 << 20;
-    const int64_t values = rows.count * z.rows.count;
-    if (values == 0) return void(std::fill_n(out, rows.count, 0.0));
-    evaluations_ += values;
-    const double begin = steady_seconds();
-    source_->product(rows, z, exact, out, team_for(values));
-    if (values >= kEnough) pace_[exact] = (steady_seconds() - begin) / double(values);
+    if (z.data.index() != 0 || !source_->symmetry_pays(std::min(rows.count, z.rows.count), exact) ||
+        !symmetric_product(rows, z, exact, out))
+      plain_product(rows, z, exact, out);
   }
   // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
   // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
@@ -122,6 +120,30 @@ class Gram {
   StopToken* token = nullptr;  // stops computations from now on
 
  private:
+  void plain_product(Selection rows, const Vectors& z, bool exact, double* out) {
+    if (rows.count == 0 || z.rows.count == 0) return void(std::fill_n(out, rows.count, 0.0));
+    timed(rows.count * z.rows.count, exact, [&](const Team& team) { source_->product(rows, z, exact, out, team); });
+  }
+  // The place of each row in a list of distinct ones, or -1.
+  std::vector<Index> places_among(const std::vector<Index>& distinct_rows, Selection rows) {
+    for (size_t k = 0; k < distinct_rows.size(); ++k) place_of_[size_t(distinct_rows[k])] = Index(k);
+    std::vector<Index> places(static_cast<size_t>(rows.count));
+    for (int64_t r = 0; r < rows.count; ++r) places[r] = place_of_[size_t(rows[r])];
+    for (const Index r : distinct_rows) place_of_[size_t(r)] = -1;
+    return places;
+  }
+  // Returns false, having done nothing, if a vector is not among the rows.
+  bool symmetric_product(Selection rows, const Vectors& z, bool exact, double* out);
+  // The pace of a product is noted if it is long enough to tell.
+  template <class Compute>
+  void timed(int64_t values, bool exact, Compute compute) {
+    constexpr int64_t kEnough = 1 << 20;
+    evaluations_ += values;
+    const double begin = steady_seconds();
+    compute(team_for(values));
+    if (values >= kEnough) pace_[exact] = (steady_seconds() - begin) / double(values);
+  }
+
   using Line = typename Cache<V>::Line;
   static constexpr double kWorthKeeping = 100;  // operations
   static constexpr double kPartForLines = 0.5;  // of the budget; the rest is for the working set
@@ -190,7 +212,7 @@ class Gram {
   std::vector<std::vector<Index>> groups_;
   std::vector<bool> in_one_piece_;
   std::vector<double> diagonal_;
-  std::vector<Index> place_of_;  // -1 outside of distinct()
+  std::vector<Index> place_of_;  // -1 outside of distinct() and places_among()
   Cache<V> cache_;
   Slot slots_[2];
   SpareArray<V> spares_[2];

@@ -290,6 +290,18 @@ void block_values(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>
   }
 }
 
+// Adds the sums over one strip, in V: float sums of thousands of terms would be the noise of h.
+template <class V>
+SWAPSVM_ALWAYS_INLINE void add_rows(const V* values, const V* coef, int count, double* out) {
+  for (int k = 0; k < count; ++k) {
+    Vec<V> strip = {};
+#pragma GCC unroll 4
+    for (int s = 0; s < kStripWidth<V>; s += kLanes<V>)
+      strip += load<V>(values + k * kStripWidth<V> + s) * load<V>(coef + s);
+    out[k] += double(sum<V>(strip));
+  }
+}
+
 template <class T, class V>
 void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, double* out) {
   V values[kRowsAtOnce * kStripWidth<V>];
@@ -297,14 +309,58 @@ void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& blo
     for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
       const RowsOfTile tile_rows(rows, first);
       tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      for (int k = 0; k < tile_rows.count; ++k) {
-        Vec<V> strip = {};  // summed in V over one strip only: float sums of thousands of terms would be the noise of h
-#pragma GCC unroll 4
-        for (int s = 0; s < kStripWidth<V>; s += kLanes<V>)
-          strip += load<V>(values + k * kStripWidth<V> + s) * load<V>(block.coef + column + s);
-        out[first + k] += double(sum<V>(strip));
-      }
+      add_rows(values, block.coef + column, tile_rows.count, out + first);
     }
+  }
+}
+
+// Sums over the rows of the columns of one strip: in V over kRowsSummed rows, then in double.
+template <class V>
+class ColumnSums {
+ public:
+  SWAPSVM_ALWAYS_INLINE void add(const V* values, const V* coef) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kRowsAtOnce; ++k)
+#pragma GCC unroll 4
+      for (int s = 0; s < kStripVectors; ++s)
+        some_[s] += splat<V>(coef[k]) * load<V>(values + k * kStripWidth<V> + s * kLanes<V>);
+    if ((rows_ += kRowsAtOnce) == kRowsSummed) flush();
+  }
+  SWAPSVM_ALWAYS_INLINE void give(double* out, int64_t width) {
+    flush();
+    for (int64_t b = 0; b < width; ++b) out[b] += sums_[b];
+  }
+
+ private:
+  SWAPSVM_ALWAYS_INLINE void flush() {
+    V some[kStripWidth<V>];
+    for (int s = 0; s < kStripVectors; ++s) store<V>(some + s * kLanes<V>, some_[s]), some_[s] = Vec<V>{};
+    for (int b = 0; b < kStripWidth<V>; b += kLanes<double>)
+      store<double>(sums_ + b, load<double>(sums_ + b) + load<double>(some + b));
+    rows_ = 0;
+  }
+
+  Vec<V> some_[kStripVectors] = {};
+  double sums_[kStripWidth<V>] = {};
+  int rows_ = 0;
+};
+static_assert(kRowsSummed % kRowsAtOnce == 0);
+
+template <class T, class V>
+void both_products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows,
+                   const double* row_coef, double* row_sums, double* column_sums) {
+  V values[kRowsAtOnce * kStripWidth<V>];
+  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
+    ColumnSums<V> sums;
+    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
+      const RowsOfTile tile_rows(rows, first);
+      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
+      add_rows(values, block.coef + column, tile_rows.count, row_sums + first);
+      V coef[kRowsAtOnce] = {};
+      for (int k = 0; k < tile_rows.count; ++k) coef[k] = V(row_coef[first + k]);
+      sums.add(values, coef);
+    }
+    sums.give(column_sums + column, block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>);
   }
 }
 
@@ -516,8 +572,8 @@ void add_rows(const float* z, int64_t rows, int64_t columns, const double* w, do
 }
 
 template <class T, class V>
-constexpr HotKernels<T, V> kKernels{kStripWidth<V>,     kLanes<V>,     line<T, V>,
-                                    block_values<T, V>, product<T, V>, products<T, V>};
+constexpr HotKernels<T, V> kKernels{kStripWidth<V>, kLanes<V>,           line<T, V>,    block_values<T, V>,
+                                    product<T, V>,  both_products<T, V>, products<T, V>};
 template <class V>
 constexpr HotUpdates<V> kUpdates{update<V>,       exponential_of<V>, best_swap<V>,
                                  best_partner<V>, update_scores<V>,  update_violations<V>};

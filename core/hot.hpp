@@ -32,7 +32,8 @@ struct Packed {
   int64_t features = 0;
 };
 
-inline constexpr int kAlign = 16;  // numbers: the widest vector is 16 floats
+inline constexpr int kRowsSummed = 12;  // values of a column that are added in V before their sum goes to double
+inline constexpr int kAlign = 16;       // numbers: the widest vector is 16 floats
 
 // The lowest score of a range, and the highest of its active variables: what the oracles need of a chunk.
 struct Extremes {
@@ -57,6 +58,9 @@ struct HotKernels {
   void (*block)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, V* out, int64_t stride);
   // out[k] += sum_b coef_b k(x_rows[k], block_b); no kernel value leaves the registers and a strip in L1
   void (*product)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, double* out);
+  // row_sums[k] += sum_b coef_b k(x_rows[k], block_b) and column_sums[b] += sum_k row_coef[k] k(x_rows[k], block_b)
+  void (*both_products)(const Rows<T>&, const KernelSpec&, const Packed<V>&, Selection, const double* row_coef,
+                        double* row_sums, double* column_sums);
   // out[k * outputs + o] += sum_b coefs[b * outputs + o] k(x_rows[k], block_b); outputs is a multiple of `lanes`
   void (*products)(const Rows<T>&, const KernelSpec&, const Packed<V>&, const V* coefs, int64_t outputs, Selection,
                    double* out);

@@ -75,19 +75,26 @@ void for_each_packed(const Rows<T>& data, const KernelSpec& kernel, Selection co
   }
 }
 
-// Calls body(first, data, rows) for consecutive pieces of rows, in parallel. A sparse piece can be `spread` out first:
-// distances are then summed from differences, which costs all columns but no digits.
+// Calls body(data, rows). Sparse rows can be `spread` out first: distances are then summed from differences, which
+// costs all columns but no digits.
+template <class T, class Body>
+void with_spread(const Rows<T>& data, Selection rows, bool spread, const Body& body) {
+  if (!spread) return body(data, rows);
+  std::vector<T> values(size_t(rows.count * data.features), T(0));
+  for (int64_t r = 0; r < rows.count; ++r)
+    for_each_entry(data, rows[r], [&](int64_t f, T x) { values[size_t(r * data.features + f)] = x; });
+  body(Rows<T>{values.data(), nullptr, nullptr, rows.count, data.features}, all_rows(rows.count));
+}
+
+// Calls body(first, data, rows) for consecutive pieces of rows, in parallel.
 template <class T, class Body>
 void for_each_piece(const Rows<T>& data, Selection rows, bool spread, int64_t chunk, const Team& team,
                     const Body& body) {
   constexpr int64_t kSpreadNumbers = 1 << 19;
   if (spread) chunk = std::max<int64_t>(4, std::min(chunk, kSpreadNumbers / std::max<int64_t>(data.features, 1)));
   parallel_chunks(rows.count, chunk, team, [&](int64_t begin, int64_t count) {
-    if (!spread) return body(begin, data, rows.part(begin, count));
-    std::vector<T> values(size_t(count * data.features), T(0));
-    for (int64_t r = 0; r < count; ++r)
-      for_each_entry(data, rows[begin + r], [&](int64_t f, T x) { values[size_t(r * data.features + f)] = x; });
-    body(begin, Rows<T>{values.data(), nullptr, nullptr, count, data.features}, all_rows(count));
+    with_spread(data, rows.part(begin, count), spread,
+                [&](const Rows<T>& some, Selection places) { body(begin, some, places); });
   });
 }
 

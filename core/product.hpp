@@ -12,6 +12,14 @@ template <class T, class V>
 void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
                    const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool spread);
 
+// The same for the product of rows with themselves; each value is computed once. See symmetric_product.cpp.
+template <class T, class V>
+void symmetric_product(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, double* out,
+                       const Team& team, bool spread);
+// Whether this many rows are enough, and not so wide that packing blocks of them would take the time.
+template <class V>
+bool symmetry_pays(int64_t features, int64_t rows);
+
 // out[r * columns.count + c] = k(left_r, right_c)
 template <class T, class V>
 void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,

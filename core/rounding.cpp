@@ -45,7 +45,7 @@ struct ColumnNorms {
 //   the map          a few u, and what it makes of the error of the reduction: with s = gamma d^2,
 //                    s exp(-s) <= 0.37 and sqrt(s) exp(-s) <= 0.43; |tanh'| <= 1; d t^(d-1) for powers
 //   the conversion   of the data to V, if V has fewer digits: u |x_f| for each number
-//   the sum          over a strip in V, over strips in double
+//   the sum          over a strip, or over kRowsSummed rows of a symmetric product, in V; over these sums in double
 //
 // and are infinite where numbers can leave the range of V.
 template <class T, class V>
@@ -115,8 +115,12 @@ class ProductRounding {
   }
 
   double of_sum(double sum) const {
+    // A strip is a sum of at most 4 vectors and of 16 lanes by halves, 4 + 4 additions; a run of rows is kRowsSummed of
+    // them. With the rounding of the coefficients both stay below kStrip. Sums of at least 8 values (or of a narrower
+    // strip) are added in double; what a symmetric product adds for each block of rows is between 8 and kRowsSummed.
     constexpr double kStrip = 16, kDouble = std::numeric_limits<double>::epsilon() / 2;
-    const double strips = double(z_.count) / hot_kernels<T, V>().strip_width + 2;
+    static_assert(kRowsSummed + 1 < kStrip && kRowsSummed > 8);
+    const double strips = double(z_.count) / std::min(hot_kernels<T, V>().strip_width, 8) + 2;
     const double additions = exact_ ? strips : double(z_.count);  // of strips, or of kept lines one by one
     return (kUnit * kStrip + kDouble * additions) * sum;
   }

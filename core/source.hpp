@@ -56,6 +56,11 @@ class Source {
   virtual void block(Selection rows, Selection columns, V* out, const Team& team) const = 0;
   // out[r] = sum_c coef[c] k(x_r, z_c), kernel values in V or, `exact`, in double: certificates are made of these.
   virtual void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const = 0;
+  // product() of rows with themselves, each value computed once where symmetry_pays.
+  virtual void symmetric_product(Selection rows, const double* coef, bool exact, double* out, const Team& team) const {
+    product(rows, {rows, coef}, exact, out, team);
+  }
+  virtual bool symmetry_pays(int64_t /*rows*/, bool /*exact*/) const { return false; }
   // bound[r] >= |computed - true| of the product of row r; infinite where nothing is known
   virtual void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const = 0;
 };

@@ -82,6 +82,17 @@ NewVector<double> product(Gram<V>& gram, const AnyRows& vectors, const Vector<do
   return to_numpy(std::move(out));
 }
 
+// The same of listed rows and vectors among the own data, as in the passes of a state.
+template <class V>
+NewVector<double> own_product(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& vectors,
+                              const Vector<double>& coef, bool exact) {
+  const Selection left = listed(rows, gram), right = listed(vectors, gram);
+  if (int64_t(coef.shape(0)) != right.count) throw std::invalid_argument("one coefficient per row is needed");
+  std::vector<double> out(left.count);
+  exclusively(gram, [&] { gram.product(left, {right, coef.data()}, exact, out.data()); });
+  return to_numpy(std::move(out));
+}
+
 template <class V>
 void def_constructors(nb::class_<Gram<V>>& c) {
   c.def_static(
@@ -116,6 +127,7 @@ void bind_gram_of(nb::module_& m, const char* name) {
   c.def("line", line<V>, "row"_a, "others"_a)
       .def("block", block<V>, "rows"_a, "columns"_a)
       .def("product", product<V>, "vectors"_a, "coef"_a, "exact"_a)
+      .def("own_product", own_product<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a)
       .def("diagonal", [](const G& g) { return to_numpy(g.diagonals()); })
       .def_prop_ro("size", &G::size)
       .def_prop_ro("evaluations", &G::evaluations)

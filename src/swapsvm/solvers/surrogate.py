@@ -28,6 +28,22 @@ LARGEST_KAPPA = 8.0
 ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
 
 
+SHARE = 0.3  # of support vectors among random rows from which surrogate steps are made
+SMALLEST, LARGEST = 128, 1024  # landmarks
+PROBED = 1024  # rows that tell what landmarks leave out
+
+
+def suitable_landmarks(state: State, share: float) -> Landmarks | None:
+    """Landmarks for surrogate steps, or None where blocks of swaps suit the problem better."""
+    import os
+    forced=os.environ.get("SWAPSVM_POLICY")
+    if forced=="block" or (not forced and share < SHARE):
+        return None
+    M=int(os.environ.get("SWAPSVM_M",512))
+    rng = np.random.default_rng(0)
+    return state.landmarks(rng.choice(state.size, min(M, state.size // 4), replace=False))
+
+
 @dataclass(frozen=True)
 class Step:
     """A change of b, and K times it."""
@@ -45,7 +61,7 @@ class Step:
 class SurrogateSteps:
     """The surrogate steps of one run, on some landmarks."""
 
-    def __init__(self, state: State, landmarks: Landmarks, afresh: bool) -> None:
+    def __init__(self, landmarks: Landmarks, afresh: bool) -> None:
         """``afresh``: the first step is made from b = 0, not from the point of the state."""
         self._z, self._afresh = landmarks, afresh
         self._inner = SmoothProblem(landmarks)

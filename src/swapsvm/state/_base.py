@@ -239,8 +239,8 @@ class State(ABC):
         """The problem as a dense quadratic program, if it is a quadratic."""
         return None
 
-    def landmarks(self, rows: np.ndarray) -> Landmarks:
-        """Features of the variables that come from these rows, of a state that is ``smooth``."""
+    def landmarks(self, variables: np.ndarray) -> Landmarks:
+        """Features that come from the rows of these variables, of a state that is ``smooth``."""
         raise TypeError("a state that is not smooth has no landmarks")
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:

@@ -206,8 +206,8 @@ class KernelState(State):
     def smooth(self) -> bool:
         return self.sampling is None and self.problem.smooth
 
-    def landmarks(self, rows: np.ndarray) -> Landmarks:
-        return Landmarks(self.core, self.problem, rows)
+    def landmarks(self, variables: np.ndarray) -> Landmarks:
+        return Landmarks(self.core, self.problem, self.problem.rows[variables])
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
         weights, products = np.asarray(self.core.weights), np.asarray(self.core.products)
