@@ -82,6 +82,7 @@ class Gram {
         !symmetric_product(rows, z, exact, out))
       plain_product(rows, z, exact, out);
   }
+  double work() const { return source_->work(); }  // operations per value, roughly
   // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
   // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
   bool memory_pays() const { return source_->work() > kWorthKeeping && cache_.budget_bytes() > 0; }

@@ -132,6 +132,7 @@ void bind_gram_of(nb::module_& m, const char* name) {
       .def_prop_ro("size", &G::size)
       .def_prop_ro("evaluations", &G::evaluations)
       .def_prop_ro("memory_pays", &G::memory_pays)
+      .def_prop_ro("work", &G::work)
       .def_prop_ro("cache_hits", [](const G& g) { return g.cache().counts().hits; })
       .def_prop_ro("cache_misses", [](const G& g) { return g.cache().counts().misses; })
       .def_prop_ro("cache_evictions", [](const G& g) { return g.cache().counts().evictions; })

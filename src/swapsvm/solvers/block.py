@@ -22,11 +22,12 @@ from ..rays import Correction
 from ..state import Chooser, Effort, Need, State
 from ._base import Solver
 from .direct import direct_step, is_small
-from .surrogate import SurrogateSteps, suitable_landmarks
+from .policy import suitable_landmarks
+from .surrogate import SurrogateSteps
 from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
-PROBE = 2048  # random rows that tell what share of them will be support vectors
+PROBE = 1024  # random rows that tell what share of them will be support vectors
 BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
@@ -58,8 +59,10 @@ class WorkingSets:
         self.stage = stage
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._surrogate: SurrogateSteps | None = None
+        self._decided = False  # whether surrogate steps were considered
 
     def choose(self, state: State) -> Correction:
+        self._decide(state)
         if self._surrogate is not None:
             return self._surrogate.choose(state)
         if self.stage == state.size + STEPS:
@@ -67,9 +70,6 @@ class WorkingSets:
             if step is not None:
                 return step
             self.stage += 1  # do not try it again in this run
-        if self._is_probed(state) and (landmarks := suitable_landmarks(state, state.support_size / self.stage)):
-            self._surrogate, self.stage = SurrogateSteps(landmarks, afresh=True), state.size
-            return self._surrogate.choose(state)
         variables = self._working_set(state)
         direct_soon = 0 <= self.stage - state.size < STEPS and is_small(state)
         if len(variables) > state.largest_face and not direct_soon:
@@ -85,9 +85,23 @@ class WorkingSets:
         # Increments of h would carry the rounding of the first, large weights to the end.
         return replace(correction, afresh=True)
 
-    def _is_probed(self, state: State) -> bool:
-        """Whether the last sample tells what the support will be."""
-        return state.smooth and PROBE <= self.stage < state.size
+    def _decide(self, state: State) -> None:
+        """Go over to surrogate steps once a sample, or the support of a warm start, shows that they suit the problem.
+
+        Return to blocks where these steps stall.
+        """
+        if self._surrogate is not None and self._surrogate.stalls(state):
+            self._surrogate = None
+        if self._decided or not state.smooth or state.size <= 2 * PROBE:
+            return
+        sampled = self.stage // 2 if self.stage < state.size else state.size
+        if sampled < PROBE:
+            return
+        self._decided = True
+        landmarks = suitable_landmarks(state, state.support_size / sampled)
+        if landmarks is not None:
+            self._surrogate = SurrogateSteps(landmarks, afresh=self.stage < state.size)
+            self.stage = state.size
 
     def _effort(self, state: State, blocks: int) -> Effort:
         return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))

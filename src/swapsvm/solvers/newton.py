@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import lapack
 
-from ..state import Landmarks, one_blas_thread
+from ..state import Landmarks
 
 STEPS, PRODUCTS = 30, 50  # most Newton steps of a solution, and most products of one step
-ROWS = 6  # rows of the preconditioner for each of its columns
+ROWS = 4  # rows of the preconditioner for each of its columns
 REDUCTION = 1e-3  # of the error by one Newton step
 ENOUGH = 0.25  # a step that would go below the accuracy asked for ends at this part of it
 LEAST_DECREASE, SHORTEST = 1e-4, 1e-6  # of a line search: part of what the slope promises, and step
@@ -52,10 +52,6 @@ class SmoothProblem:
 
     def solve(self, c: np.ndarray, q: np.ndarray, accuracy: float, stopped: Callable[[], bool]) -> np.ndarray:
         """b at a u whose error is ``accuracy`` or less, a part of the value; from the last u on."""
-        with one_blas_thread():
-            return self._solve(c, q, accuracy, stopped)
-
-    def _solve(self, c: np.ndarray, q: np.ndarray, accuracy: float, stopped: Callable[[], bool]) -> np.ndarray:
         value, slack = self._evaluate(c, q, self.u)
         for _ in range(STEPS):
             gradient, weights = self.u - self._transposed(c * slack), np.where(slack > 0, c, 0.0)

@@ -20,28 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rays import Correction
-from ..state import Landmarks, State
+from ..state import Landmarks, State, one_blas_thread
 from .newton import SmoothProblem
 
 ADAPTED = 2  # first steps from which kappa is adapted
 LARGEST_KAPPA = 8.0
+FALL, PATIENCE = 0.7, 4  # steps in a row that do not lower the gap to this part of the best one
 ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
-
-
-SHARE = 0.3  # of support vectors among random rows from which surrogate steps are made
-SMALLEST, LARGEST = 128, 1024  # landmarks
-PROBED = 1024  # rows that tell what landmarks leave out
-
-
-def suitable_landmarks(state: State, share: float) -> Landmarks | None:
-    """Landmarks for surrogate steps, or None where blocks of swaps suit the problem better."""
-    import os
-    forced=os.environ.get("SWAPSVM_POLICY")
-    if forced=="block" or (not forced and share < SHARE):
-        return None
-    M=int(os.environ.get("SWAPSVM_M",512))
-    rng = np.random.default_rng(0)
-    return state.landmarks(rng.choice(state.size, min(M, state.size // 4), replace=False))
 
 
 @dataclass(frozen=True)
@@ -67,18 +52,32 @@ class SurrogateSteps:
         self._inner = SmoothProblem(landmarks)
         self._kappa, self._steps = 1.0, 0
         self._last: Step | None = None
+        self._best_gap, self._slow = np.inf, 0
+
+    def stalls(self, state: State) -> bool:
+        """Whether the last steps did little: what is left is local."""
+        if not self._steps:
+            return False
+        gap = state.gap / state.scale
+        self._slow = 0 if gap < FALL * self._best_gap else self._slow + 1
+        self._best_gap = min(gap, self._best_gap)
+        return self._slow >= PATIENCE
 
     def choose(self, state: State) -> Correction:
         """The next step."""
+        with one_blas_thread():
+            return self._choose(state)
+
+    def _choose(self, state: State) -> Correction:
         target, ridge = state.target_and_ridge()
         b, products = state.in_svm_units() if not self._afresh else (np.zeros(state.size), np.zeros(state.size))
         gap = 1.0 if self._afresh else min(state.gap / state.scale, 1.0)
-        self._afresh = False
         own = self._kappa * self._z.residual
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
         c = np.where(own + ridge > 0, 1.0 / (own + ridge), 0.0)
         found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
         toward = Step(found - b, state.product(found) - products)
+        self._afresh = False
         step = self._best_step(toward, b, target - products - ridge * b, ridge)
         self._steps += 1
         weights = np.maximum(b + step.change, 0.0)

@@ -19,12 +19,13 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
-from .landmarks import Landmarks, one_blas_thread
+from .landmarks import Factor, Landmarks, one_blas_thread
 from .log_determinant import LogDeterminantState
 
 __all__ = [
     "Chooser",
     "Effort",
+    "Factor",
     "KernelState",
     "Landmarks",
     "Limits",

@@ -16,7 +16,7 @@ from .._core import Measure, Stopped, StopToken, is_recorded
 from ..problems.quadratic import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW
-from .landmarks import Landmarks
+from .landmarks import Factor, Landmarks
 
 Clock = Callable[[], float]
 FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run
@@ -108,6 +108,8 @@ class State(ABC):
     memory_pays = False  # whether kernel values are worth keeping between sweeps
     patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
     samplings = 0  # samples drawn
+    work = np.inf  # operations per kernel value
+    bytes = 0  # budget of memory for kernel values and features
     smooth = False  # whether surrogate steps can be made: a kernel quadratic on b >= 0 whose every term is known
     _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
@@ -239,8 +241,17 @@ class State(ABC):
         """The problem as a dense quadratic program, if it is a quadratic."""
         return None
 
-    def landmarks(self, variables: np.ndarray) -> Landmarks:
-        """Features that come from the rows of these variables, of a state that is ``smooth``."""
+    @property
+    def distinct_rows(self) -> np.ndarray:
+        """The rows of the data that have variables, of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no rows")
+
+    def factor(self, rows: np.ndarray) -> Factor:
+        """The factor of these rows as landmarks, of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no landmarks")
+
+    def landmarks(self, factor: Factor) -> Landmarks:
+        """Features of all variables."""
         raise TypeError("a state that is not smooth has no landmarks")
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:

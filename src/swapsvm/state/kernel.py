@@ -16,7 +16,7 @@ from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
 from ._base import Chooser, Clock, Effort, Limits, Need, Ran, State, variation
-from .landmarks import Landmarks
+from .landmarks import Factor, Landmarks
 
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
 
@@ -91,6 +91,7 @@ class KernelState(State):
         self.single, self.refinable = problem.gram.single, problem.gram.refinable
         self.rows = sum(len(problem.gram.groups[group]) for group in {group for group, _ in problem.segments})
         self.largest_value, self.largest_face = problem.largest_value, problem.gram.largest_face
+        self.work, self.bytes = problem.gram.core.work, problem.gram.core.cache_budget
         self.memory_pays = self.sampling is None and problem.gram.memory_pays
 
     radius = property(attrgetter("core.radius"))
@@ -206,8 +207,15 @@ class KernelState(State):
     def smooth(self) -> bool:
         return self.sampling is None and self.problem.smooth
 
-    def landmarks(self, variables: np.ndarray) -> Landmarks:
-        return Landmarks(self.core, self.problem, self.problem.rows[variables])
+    @property
+    def distinct_rows(self) -> np.ndarray:
+        return np.unique(self.problem.rows[self.problem.signs != 0])
+
+    def factor(self, rows: np.ndarray) -> Factor:
+        return Factor(self.problem, rows)
+
+    def landmarks(self, factor: Factor) -> Landmarks:
+        return Landmarks(self.core, factor)
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
         weights, products = np.asarray(self.core.weights), np.asarray(self.core.products)

@@ -8,10 +8,11 @@ With F the landmarks, K the kernel values with signs and bias, and L L' = K_FF:
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from copy import copy
 from functools import cache
 
 import numpy as np
-from scipy.linalg import cholesky, cython_blas
+from scipy.linalg import cholesky, cython_blas, solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from .. import _core
@@ -31,31 +32,45 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def factor_of(kernel_values: np.ndarray) -> np.ndarray:
-    """L of L L' = K_FF, in double."""
-    values = np.array(kernel_values, np.float64)
-    values[np.diag_indices_from(values)] += JITTER * np.abs(np.diagonal(values)).mean()
-    with one_blas_thread():
-        return np.asarray(cholesky(values, lower=True))
+class Factor:
+    """L of L L' = K_FF for some landmark rows F; of its first landmarks, L is a leading part."""
+
+    def __init__(self, problem: Quadratic, landmarks: np.ndarray) -> None:
+        self.problem, self.landmarks = problem, np.asarray(landmarks, np.int32)
+        values = np.asarray(problem.gram.block(self.landmarks, self.landmarks), np.float64) + problem.bias
+        values[np.diag_indices_from(values)] += JITTER * np.abs(np.diagonal(values)).mean()
+        with one_blas_thread():
+            self.values = np.asarray(cholesky(values, lower=True, overwrite_a=True, check_finite=False))
+
+    def first(self, count: int) -> Factor:
+        """The same for the first landmarks."""
+        part = copy(self)
+        part.landmarks, part.values = self.landmarks[:count], self.values[:count, :count]
+        return part
+
+    def residuals(self, rows: np.ndarray) -> np.ndarray:
+        """The mean of r over some rows, for each number of landmarks."""
+        problem = self.problem
+        values = np.asarray(problem.gram.block(self.landmarks, np.asarray(rows, np.int32)), np.float64) + problem.bias
+        with one_blas_thread():
+            z = solve_triangular(self.values, values, lower=True, overwrite_b=True, check_finite=False)
+        own = problem.gram.diagonal()[rows] + problem.bias
+        return np.maximum(own - np.cumsum(z**2, axis=0), 0.0).mean(axis=1)
 
 
 class Landmarks:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
-    def __init__(self, core: FullState32 | FullState64, problem: Quadratic, landmarks: np.ndarray) -> None:
+    def __init__(self, core: FullState32 | FullState64, factor: Factor) -> None:
+        problem = factor.problem
         own = problem.signs != 0  # the slack vertex has no kernel values
-        self.rows, place = np.unique(problem.rows[own], return_inverse=True)
-        self.landmarks = np.asarray(landmarks, np.int32)
+        rows, self._place = np.unique(problem.rows[own], return_inverse=True)
+        self.rows, self.landmarks, self.factor = rows.astype(np.int32), factor.landmarks, factor.values
         self.count, self.size = len(self.landmarks), problem.size
         self._own, self._signs = np.flatnonzero(own), problem.signs[own]
-        self._place = place
-        self._shared = len(self.rows) < len(place)
-        self.factor = factor_of(problem.gram.block(self.landmarks, self.landmarks) + problem.bias)
-        capsule = cython_blas.__pyx_capi__["strsm"]
-        single = np.ascontiguousarray(self.factor, np.float32)
+        capsule, single = cython_blas.__pyx_capi__["strsm"], np.ascontiguousarray(self.factor, np.float32)
         with one_blas_thread():
-            rows = self.rows.astype(np.int32)
-            self._core = _core.features(core, rows, self.landmarks, single, float(problem.bias), capsule)
+            self._core = _core.features(core, self.rows, self.landmarks, single, float(problem.bias), capsule)
         self.residual = self._of_variables(np.asarray(self._core.residual), 1.0)
 
     def _of_variables(self, of_rows: np.ndarray, signs: np.ndarray | float) -> np.ndarray:
@@ -82,7 +97,7 @@ class Landmarks:
         """About Z' diag(w) Z, from this many of its rows at equal distances."""
         weights = self._of_rows(w, 1.0)
         listed = np.flatnonzero(weights)
-        chosen = listed[:: max(1, len(listed) // rows)]
-        some = self._core.some(chosen.astype(np.int32))
+        chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
+        some = np.asarray(self._core.some(chosen.astype(np.int32)))
         scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
         return np.asarray(scaled.T @ some, np.float64)
