@@ -38,7 +38,9 @@ class OneClass(Quadratic):
         It is at most rho = min Qa, so rows without weight are inside for any gap.
         """
         support = np.flatnonzero(weights)
-        return Coefficients(self.rows[support], weights[support], value + max(_slack_part(self, weights), simplex_gap / 2))
+        return Coefficients(
+            self.rows[support], weights[support], value + max(_slack_part(self, weights), simplex_gap / 2)
+        )
 
 
 @dataclass(frozen=True)
