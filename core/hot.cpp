@@ -94,7 +94,7 @@ SWAPSVM_ALWAYS_INLINE Vec<V> gather(const V* z, const Index* places) {
 // Partial sums of one row, a vector of its entries at a time. Lanes past the end of the row are read from the next rows
 // and cut to x = 0, which adds nothing to any of the reductions: no branch depends on the length of a short row.
 template <Reduction R, class V, class T>
-SWAPSVM_ALWAYS_INLINE Vec<V> sparse_sums(const Rows<T>& data, int64_t row, int64_t entries, const V* z) {
+SWAPSVM_ALWAYS_INLINE Vec<V> sparse_entries(const Rows<T>& data, int64_t row, int64_t entries, const V* z) {
   constexpr int lanes = kLanes<V>;
   Vec<V> total = {};
   const int64_t end = data.indptr[row + 1];
@@ -120,42 +120,13 @@ void sparse_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out)
     const int count = int(rows.count - first < lanes ? rows.count - first : lanes);
     Vec<V> totals[lanes];
     for (int r = 0; r < lanes; ++r)
-      totals[r] = r < count ? sparse_sums<R, V>(data, rows[first + r], entries, z.dense) : Vec<V>{};
+      totals[r] = r < count ? sparse_entries<R, V>(data, rows[first + r], entries, z.dense) : Vec<V>{};
     Vec<V> reduced = row_sums<V>(totals) + z.offset;
     if constexpr (R != Reduction::dot) reduced = larger<V>(reduced, Vec<V>{});  // rounding can leave -1e-7
     if (count == lanes)
       store<V>(out + first, reduced);
     else
       for (int k = 0; k < count; ++k) out[first + k] = reduced[k];
-  }
-}
-
-template <class V, class Map>
-SWAPSVM_ALWAYS_INLINE void transform(V* values, int64_t count, Map map) {
-  constexpr int lanes = kLanes<V>;
-  int64_t k = 0;
-  for (; k + lanes <= count; k += lanes) store<V>(values + k, map(load<V>(values + k)));
-  const int remaining = int(count - k) % lanes;
-  if (!remaining) return;
-  V rest[lanes] = {};
-  for (int l = 0; l < remaining; ++l) rest[l] = values[k + l];
-  store<V>(rest, map(load<V>(rest)));
-  for (int l = 0; l < remaining; ++l) values[k + l] = rest[l];
-}
-
-template <class V>
-void finish(const KernelSpec& kernel, V* values, int64_t count) {
-  const V gamma = V(kernel.gamma), coef0 = V(kernel.coef0);
-  switch (kernel.kind) {
-    case KernelKind::linear: return;
-    case KernelKind::rbf:
-    case KernelKind::laplacian:
-      return transform<V>(values, count, [=](Vec<V> x) { return exponential<V>(x * -gamma); });
-    case KernelKind::sigmoid:
-      return transform<V>(values, count, [=](Vec<V> x) { return hyperbolic_tangent<V>(x * gamma + coef0); });
-    case KernelKind::poly:
-      return transform<V>(values, count,
-                          [=, d = kernel.degree](Vec<V> x) { return integer_power<V>(x * gamma + coef0, d); });
   }
 }
 
@@ -324,9 +295,14 @@ struct OutputSums {
   void begin(int64_t first_column) { column = first_column; }
   void end(int64_t) {}
   SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) const {
-    constexpr int lanes = kLanes<V>;
     V values[kRowsAtOnce * kStripWidth<V>];
     store_tile<V>(tile, values);
+    add(values, first, count);
+  }
+
+ private:
+  SWAPSVM_NOT_INLINE void add(const V* values, int64_t first, int count) const {
+    constexpr int lanes = kLanes<V>;
     const V* strip = coefs + column * outputs;
     double* sums = out + first * outputs;
     int64_t o = 0;

@@ -58,41 +58,73 @@ SWAPSVM_ALWAYS_INLINE Vec<V> integer_power(Vec<V> base, int exponent) {
   return result;
 }
 
-// The map from a reduction to a kernel value, with its constants in V.
+template <class V, class Function>
+SWAPSVM_ALWAYS_INLINE void transform(V* values, int64_t count, Function function) {
+  constexpr int lanes = kLanes<V>;
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes) store<V>(values + k, function(load<V>(values + k)));
+  const int remaining = int(count - k) % lanes;
+  if (!remaining) return;
+  V rest[lanes] = {};
+  for (int l = 0; l < remaining; ++l) rest[l] = values[k + l];
+  store<V>(rest, function(load<V>(rest)));
+  for (int l = 0; l < remaining; ++l) values[k + l] = rest[l];
+}
+
+// The map from reductions to kernel values.
 template <class V>
-struct Map {
-  KernelKind kind;
-  int degree;
-  V gamma, coef0, slope, farthest;
-
-  SWAPSVM_ALWAYS_INLINE explicit Map(const KernelSpec& kernel)
-      : kind(kernel.kind),
-        degree(kernel.degree),
-        gamma(V(kernel.gamma)),
-        coef0(V(kernel.coef0)),
-        slope(V(-1.4426950408889634074 * kernel.gamma)),
-        farthest(V(kLowestPower<V> / (-1.4426950408889634074 * kernel.gamma))) {}
-
-  // exp(-gamma d) = 2^(slope d); the rounding of `slope` costs u s exp(-s) < u.
-  SWAPSVM_ALWAYS_INLINE Vec<V> of_distance(Vec<V> d) const {
-    return power_of_two<V>(smaller<V>(splat<V>(farthest), d), slope);  // in this order NaN stays NaN
+SWAPSVM_NOT_INLINE void finish(const KernelSpec& kernel, V* values, int64_t count) {
+  const V gamma = V(kernel.gamma), coef0 = V(kernel.coef0);
+  switch (kernel.kind) {
+    case KernelKind::linear: return;
+    case KernelKind::rbf:
+    case KernelKind::laplacian:
+      return transform<V>(values, count, [=](Vec<V> x) { return exponential<V>(x * -gamma); });
+    case KernelKind::sigmoid:
+      return transform<V>(values, count, [=](Vec<V> x) { return hyperbolic_tangent<V>(x * gamma + coef0); });
+    case KernelKind::poly:
+      return transform<V>(values, count,
+                          [=, d = kernel.degree](Vec<V> x) { return integer_power<V>(x * gamma + coef0, d); });
   }
-  SWAPSVM_ALWAYS_INLINE Vec<V> of_product(Vec<V> x) const {
-    switch (kind) {
-      case KernelKind::poly: return integer_power<V>(x * gamma + coef0, degree);
-      case KernelKind::sigmoid: return hyperbolic_tangent<V>(x * gamma + coef0);
-      default: return x;
-    }
-  }
+}
+
+template <class V>
+SWAPSVM_ALWAYS_INLINE Tile<V> load_tile(const V* values) {
+  Tile<V> tile;
+  for_each_vector([&](int k, int s) { tile.at[k][s] = load<V>(values + k * kStripWidth<V> + s * kLanes<V>); });
+  return tile;
+}
+
+// The map for the values of a tile. Distances stay in registers; powers and tanh, which take longer, do not.
+template <class V>
+class TileMap {
+ public:
+  explicit TileMap(const KernelSpec& kernel)
+      : kernel_(kernel), slope_(V(kBase * kernel.gamma)), farthest_(V(kLowestPower<V> / (kBase * kernel.gamma))) {}
+
   template <Reduction R>
   SWAPSVM_ALWAYS_INLINE void apply(Tile<V>& tile) const {
     if constexpr (R == Reduction::dot) {
-      if (kind == KernelKind::linear) return;
-      for_each_vector([&](int k, int s) { tile.at[k][s] = of_product(tile.at[k][s]); });
+      if (kernel_.kind == KernelKind::linear) return;
+      V values[kRowsAtOnce * kStripWidth<V>];
+      store_tile<V>(tile, values);
+      finish<V>(kernel_, values, kRowsAtOnce * kStripWidth<V>);
+      tile = load_tile<V>(values);
     } else {
       for_each_vector([&](int k, int s) { tile.at[k][s] = of_distance(tile.at[k][s]); });
     }
   }
+
+ private:
+  static constexpr double kBase = -1.4426950408889634074;  // exp(-x) = 2^(kBase x)
+
+  // exp(-gamma d) = 2^(slope d); the rounding of `slope` costs u s exp(-s) < u.
+  SWAPSVM_ALWAYS_INLINE Vec<V> of_distance(Vec<V> d) const {
+    return power_of_two<V>(smaller<V>(splat<V>(farthest_), d), slope_);  // in this order NaN stays NaN
+  }
+
+  const KernelSpec& kernel_;
+  V slope_, farthest_;
 };
 
 // ---- dense rows
@@ -116,7 +148,7 @@ class CopiedRows {
 
   // Past the last row of the last tile the last row again, whose values nobody takes.
   template <class T>
-  void copy(const Rows<T>& data, Selection rows, bool with_squares) {
+  SWAPSVM_NOT_INLINE void copy(const Rows<T>& data, Selection rows, bool with_squares) {
     for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
       const T* x[kRowsAtOnce];
       for (int64_t k = 0; k < kRowsAtOnce; ++k)
@@ -170,7 +202,7 @@ struct DenseStrip {
   int64_t last_panel() const { return features > 0 ? (features - 1) / kPanel * kPanel : 0; }
 
   template <Reduction R>
-  void add_panel(const CopiedRows<V>& x, int64_t rows, int64_t f) {
+  SWAPSVM_NOT_INLINE void add_panel(const CopiedRows<V>& x, int64_t rows, int64_t f) {
     for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
       Tile<V> total = reduced_panel<R, V>(x.tile(first) + f * kRowsAtOnce, values + f * kStripWidth<V>, kPanel);
       if (f > 0) add_earlier(first, total);
@@ -192,7 +224,7 @@ struct DenseStrip {
 
 // `Expanded`: squared distances by inner products.
 template <Reduction R, bool Expanded, class V, class Consumer>
-void dense_strip_tiles(DenseStrip<V>& strip, const CopiedRows<V>& x, int64_t rows, const Map<V>& map, int64_t begin,
+void dense_strip_tiles(DenseStrip<V>& strip, const CopiedRows<V>& x, int64_t rows, const TileMap<V>& map, int64_t begin,
                        Consumer& consumer) {
   constexpr Reduction summed = Expanded ? Reduction::dot : R;
   const int64_t last = strip.last_panel();
@@ -210,7 +242,7 @@ void dense_strip_tiles(DenseStrip<V>& strip, const CopiedRows<V>& x, int64_t row
 template <Reduction R, bool Expanded, class T, class V, class Consumer>
 void dense_tiles(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows,
                  Consumer& consumer) {
-  const Map<V> map(kernel);
+  const TileMap<V> map(kernel);
   CopiedRows<V> x(block.features);
   for (int64_t first = 0; first < rows.count; first += x.most()) {
     const int64_t count = rows.count - first < x.most() ? rows.count - first : x.most();
@@ -228,50 +260,77 @@ void dense_tiles(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>&
 
 // ---- sparse rows
 
+constexpr int64_t kSparseRows = 48;                       // whose sums are kept, in the first-level cache
+constexpr int kSparseStrips = kStripVectors < 4 ? 2 : 1;  // side by side: four vectors share the reading of an entry
+
+// Sums of a row for neighbouring strips, which are `stride` numbers apart, at out[t * kSparseRows * width].
 // |x - z|^2 = |z|^2 + sum_{f in x} x_f (x_f - 2 z_f);  |x - z|_1 = |z|_1 + sum_{f in x} (|x_f - z_f| - |z_f|)
-template <Reduction R, class T, class V>
-SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V* strip, const V* offsets,
-                                      Vec<V>* total) {
+template <int Strips, Reduction R, class T, class V>
+SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V* strips, int64_t stride,
+                                      const V* offsets, V* out) {
+  constexpr int vectors = Strips * kStripVectors, width = kStripWidth<V>;
+  const auto place = [](int v, int64_t strip) { return v / kStripVectors * strip + v % kStripVectors * kLanes<V>; };
+  Vec<V> total[vectors];
   V own = 0;  // what does not depend on z: sum of x_f^2
 #pragma GCC unroll 4
-  for (int s = 0; s < kStripVectors; ++s) total[s] = load<V>(offsets + s * kLanes<V>);
+  for (int v = 0; v < vectors; ++v) total[v] = load<V>(offsets + v * kLanes<V>);
   for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) {
     const V x = V(data.data[p]);
-    const V* zf = strip + int64_t(data.indices[p]) * kStripWidth<V>;
+    const V* zf = strips + int64_t(data.indices[p]) * width;
     if constexpr (R == Reduction::squared) own += x * x;
 #pragma GCC unroll 4
-    for (int s = 0; s < kStripVectors; ++s) {
-      const Vec<V> z = load<V>(zf + s * kLanes<V>);
-      if constexpr (R == Reduction::dot) total[s] += splat<V>(x) * z;
-      if constexpr (R == Reduction::squared) total[s] -= splat<V>(2 * x) * z;
-      if constexpr (R == Reduction::absolute) total[s] += absolute<V>(splat<V>(x) - z) - absolute<V>(z);
+    for (int v = 0; v < vectors; ++v) {
+      const Vec<V> z = load<V>(zf + place(v, stride));
+      if constexpr (R == Reduction::dot) total[v] += splat<V>(x) * z;
+      if constexpr (R == Reduction::squared) total[v] -= splat<V>(2 * x) * z;
+      if constexpr (R == Reduction::absolute) total[v] += absolute<V>(splat<V>(x) - z) - absolute<V>(z);
     }
   }
 #pragma GCC unroll 4
-  for (int s = 0; s < kStripVectors; ++s) {
-    total[s] += own;
-    if constexpr (R != Reduction::dot) total[s] = larger<V>(total[s], Vec<V>{});
+  for (int v = 0; v < vectors; ++v) {
+    total[v] += own;
+    if constexpr (R != Reduction::dot) total[v] = larger<V>(total[v], Vec<V>{});
+    store<V>(out + place(v, kSparseRows * width), total[v]);
+  }
+}
+
+// Past the last row of the last tile the last row again, whose values nobody takes.
+template <int Strips, Reduction R, class T, class V>
+SWAPSVM_NOT_INLINE void sparse_sums(const Rows<T>& data, const Packed<V>& block, int64_t column, Selection rows,
+                                    V* out) {
+  const int64_t tiles = (rows.count + kRowsAtOnce - 1) / kRowsAtOnce;
+  for (int64_t r = 0; r < tiles * kRowsAtOnce; ++r)
+    sparse_row<Strips, R, T, V>(data, rows[r < rows.count ? r : rows.count - 1], block.strips + column * block.features,
+                                block.features * kStripWidth<V>, block.offsets + column, out + r * kStripWidth<V>);
+}
+
+template <Reduction R, class V, class Consumer>
+void take_sums(const V* sums, const TileMap<V>& map, int64_t begin, int64_t rows, Consumer& consumer) {
+  for (int64_t r = 0; r < rows; r += kRowsAtOnce) {
+    Tile<V> tile = load_tile<V>(sums + r * kStripWidth<V>);
+    map.template apply<R>(tile);
+    consumer.take(tile, begin + r, int(rows - r < kRowsAtOnce ? rows - r : kRowsAtOnce));
   }
 }
 
 template <Reduction R, class T, class V, class Consumer>
 void sparse_tiles(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows,
                   Consumer& consumer) {
-  const Map<V> map(kernel);
-  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
-    consumer.begin(column);
-    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-      const int count = int(rows.count - first < kRowsAtOnce ? rows.count - first : kRowsAtOnce);
-      Tile<V> tile;
-#pragma GCC unroll 8
-      for (int k = 0; k < kRowsAtOnce; ++k)
-        sparse_row<R, T, V>(data, rows[first + (k < count ? k : count - 1)], block.strips + column * block.features,
-                            block.offsets + column, tile.at[k]);
-      map.template apply<R>(tile);
-      consumer.take(tile, first, count);
+  constexpr int64_t width = kStripWidth<V>;
+  constexpr Reduction mapped = R == Reduction::dot ? R : Reduction::squared;  // distances have one map
+  const TileMap<V> map(kernel);
+  V sums[kSparseStrips * kSparseRows * width];
+  for (int64_t column = 0; column < block.count; column += kSparseStrips * width)
+    for (int64_t first = 0; first < rows.count; first += kSparseRows) {
+      const Selection some = rows.part(first, rows.count - first < kSparseRows ? rows.count - first : kSparseRows);
+      const bool all = column + (kSparseStrips - 1) * width < block.count;
+      (all ? sparse_sums<kSparseStrips, R, T, V> : sparse_sums<1, R, T, V>)(data, block, column, some, sums);
+      for (int t = 0; t < (all ? kSparseStrips : 1); ++t) {
+        consumer.begin(column + t * width);
+        take_sums<mapped, V>(sums + t * kSparseRows * width, map, first, some.count, consumer);
+        consumer.end(column + t * width);
+      }
     }
-    consumer.end(column);
-  }
 }
 
 // ---- any rows
