@@ -214,7 +214,7 @@ class Quadratic:
         return replace(self, gram=self.gram.in_double())
 
     def without_opposites(self, weights: np.ndarray) -> np.ndarray:
-        """These weights less what two variables of one row, of opposite signs, have in common: it changes no product."""
+        """These weights less what two variables of one row, of opposite signs, share; no product changes."""
         return weights
 
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
