@@ -93,6 +93,17 @@ NewVector<double> own_product(Gram<V>& gram, const Vector<Index>& rows, const Ve
   return to_numpy(std::move(out));
 }
 
+// sum_c coef_c k(x_r, x_c) of some rows of the data and columns among them.
+template <class V>
+NewVector<double> combine(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& columns,
+                          const Vector<double>& coef) {
+  const Selection left = listed(rows, gram), right = listed(columns, gram);
+  if (coef.shape(0) != columns.shape(0)) throw std::invalid_argument("one coefficient per column is needed");
+  std::vector<double> out(static_cast<size_t>(left.count));
+  exclusively(gram, [&] { gram.product(left, {right, coef.data()}, false, out.data()); });
+  return to_numpy(std::move(out));
+}
+
 template <class V>
 void def_constructors(nb::class_<Gram<V>>& c) {
   c.def_static(
@@ -128,6 +139,7 @@ void bind_gram_of(nb::module_& m, const char* name) {
       .def("block", block<V>, "rows"_a, "columns"_a)
       .def("product", product<V>, "vectors"_a, "coef"_a, "exact"_a)
       .def("own_product", own_product<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a)
+      .def("combine", combine<V>, "rows"_a, "columns"_a, "coef"_a)
       .def("diagonal", [](const G& g) { return to_numpy(g.diagonals()); })
       .def_prop_ro("size", &G::size)
       .def_prop_ro("evaluations", &G::evaluations)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..state import Factor, Landmarks, State
+from ..state import FEATURE_BYTES, Factor, Landmarks, State
 
 logger = logging.getLogger(__name__)
 
@@ -23,10 +23,11 @@ FACTORED = 1024  # of them whose kernel matrix is factored to look at; beyond th
 LARGEST_PART = 8  # landmarks are at most this part of the rows
 PROBED = 512  # rows that tell what landmarks leave out
 SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks, and for a landmark in each step
+AGAIN = 60  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each support vector, and sweeps, of blocks whose set fits into memory
 FEWEST_STEPS = 2.0
-FEATURE_BYTES = 4
+CLEARLY = 0.6  # of the cost of blocks that surrogate steps must stay below: local structure can make them slower
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Outlook:
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
         sweep = COMPUTED * self.support * self.work
-        return SOLVED * count**2 + steps * (PASSES * count + sweep)
+        passes = PASSES if count * self.rows <= self.most_features else AGAIN * self.work
+        return SOLVED * count**2 + steps * (passes * count + sweep)
 
     def steps(self, count: int, left_out: float, decay: float) -> float:
         """Number of surrogate steps if the mean diagonal left out is r ~ count^-decay."""
@@ -66,11 +68,10 @@ class Outlook:
 
     def best_count(self, left_out: dict[int, float]) -> int:
         """The number of landmarks of the cheapest surrogate steps, or 0 if blocks are cheaper."""
-        costs = {0: self.cost_of_blocks()}
+        costs = {0: CLEARLY * self.cost_of_blocks()}
         for count, mean in left_out.items():
             decay = np.log2(max(left_out.get(count // 2, 2 * mean), mean) / mean) if mean > 0 else 0.0
-            if count * self.rows <= self.most_features:
-                costs[count] = self.cost_of_surrogate(count, self.steps(count, mean, float(decay)))
+            costs[count] = self.cost_of_surrogate(count, self.steps(count, mean, float(decay)))
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
         return best
@@ -84,7 +85,7 @@ def suitable_landmarks(state: State, share: float) -> Landmarks | None:
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
     counts = [count for count in COUNTS if count <= len(rows) // LARGEST_PART]
     outlook = Outlook.of(state, share)
-    if not counts or outlook.cost_of_blocks() < outlook.cost_of_surrogate(counts[0], FEWEST_STEPS):
+    if not counts or CLEARLY * outlook.cost_of_blocks() < outlook.cost_of_surrogate(counts[0], FEWEST_STEPS):
         return None
     factor = state.factor(rows[: min(counts[-1], FACTORED)])
     count = outlook.best_count(left_out(factor, counts, rows[-PROBED:]))

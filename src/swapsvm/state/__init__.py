@@ -19,10 +19,11 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
-from .landmarks import Factor, Landmarks, one_blas_thread
+from .landmarks import FEATURE_BYTES, Factor, Landmarks, one_blas_thread
 from .log_determinant import LogDeterminantState
 
 __all__ = [
+    "FEATURE_BYTES",
     "Chooser",
     "Effort",
     "Factor",

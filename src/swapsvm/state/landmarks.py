@@ -16,9 +16,10 @@ from scipy.linalg import cholesky, cython_blas, solve_triangular
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 from .. import _core
-from .._core import FullState32, FullState64
+from .._core import Features, FullState32, FullState64
 from ..problems import Quadratic
 
+FEATURE_BYTES = 4
 JITTER = 1e-5  # added to K_FF, as a part of its mean diagonal: single precision resolves no more
 
 
@@ -58,6 +59,43 @@ class Factor:
         return np.maximum(own - np.cumsum(z**2, axis=0), 0.0).mean(axis=1)
 
 
+def features_of(core: FullState32 | FullState64, factor: Factor, rows: np.ndarray) -> Features:
+    """Z of these rows."""
+    solve, single = cython_blas.__pyx_capi__["strsm"], np.ascontiguousarray(factor.values, np.float32)
+    with one_blas_thread():
+        return _core.features(core, rows, factor.landmarks, single, float(factor.problem.bias), solve)
+
+
+class FusedFeatures:
+    """The same where Z does not fit into the budget: passes compute the kernel values of the landmarks again.
+
+    Z v = K_:F (L^-T v), and Z'w = L^-1 (K_F: w).
+    """
+
+    def __init__(self, core: FullState32 | FullState64, factor: Factor, rows: np.ndarray) -> None:
+        self._state, self._factor, self._rows = core, factor, rows
+        self._gram, self._bias = factor.problem.gram.core, float(factor.problem.bias)
+        step = max(1024, int(factor.problem.gram.core.cache_budget // (FEATURE_BYTES * len(factor.landmarks))))
+        parts = [features_of(core, factor, rows[first : first + step]).residual for first in range(0, len(rows), step)]
+        self.residual = np.concatenate(parts)
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        coef = solve_triangular(self._factor.values, v, lower=True, trans="T", check_finite=False)
+        return np.asarray(self._gram.combine(self._rows, self._factor.landmarks, coef)) + self._bias * coef.sum()
+
+    def transposed(self, w: np.ndarray) -> np.ndarray:
+        sums = np.asarray(self._gram.combine(self._factor.landmarks, self._rows, w)) + self._bias * w.sum()
+        return np.asarray(solve_triangular(self._factor.values, sums, lower=True, check_finite=False))
+
+    def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.transposed(w * self.product(v))
+
+    def some(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            features_of(self._state, self._factor, self._rows[rows]).some(np.arange(len(rows), dtype=np.int32))
+        )
+
+
 class Landmarks:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
@@ -68,9 +106,8 @@ class Landmarks:
         self.rows, self.landmarks, self.factor = rows.astype(np.int32), factor.landmarks, factor.values
         self.count, self.size = len(self.landmarks), problem.size
         self._own, self._signs = np.flatnonzero(own), problem.signs[own]
-        capsule, single = cython_blas.__pyx_capi__["strsm"], np.ascontiguousarray(self.factor, np.float32)
-        with one_blas_thread():
-            self._core = _core.features(core, self.rows, self.landmarks, single, float(problem.bias), capsule)
+        stored = len(self.rows) * self.count * FEATURE_BYTES <= problem.gram.core.cache_budget
+        self._core = features_of(core, factor, self.rows) if stored else FusedFeatures(core, factor, self.rows)
         self.residual = self._of_variables(np.asarray(self._core.residual), 1.0)
 
     def _of_variables(self, of_rows: np.ndarray, signs: np.ndarray | float) -> np.ndarray:

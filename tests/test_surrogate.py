@@ -1,0 +1,427 @@
+"""Surrogate steps: features, the inner problem, the steps, the policy that chooses them, and fits by them."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from swapsvm import SVC, SVDD, SVR, OneClassSVM, maximize
+from swapsvm._core import Measure
+from swapsvm.gram import Gram
+from swapsvm.kernels import Laplacian, Linear, Poly, Rbf, Sigmoid
+from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
+from swapsvm.solvers import block as block_module
+from swapsvm.solvers.newton import SmoothProblem
+from swapsvm.solvers.policy import Outlook, left_out
+from swapsvm.solvers.surrogate import Step, SurrogateSteps, best_of
+from swapsvm.state import open_state
+
+
+def noisy(rows, seed=0, noise=0.3, features=22):
+    """Most of its rows are support vectors."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, features))
+    f = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + noise * rng.standard_normal(rows)
+    return X, np.where(f > 0, 1, -1)
+
+
+def groups_of(y):
+    return [np.flatnonzero(y > 0), np.flatnonzero(y < 0)]
+
+
+def problem_of(X, y, C=1.0, kernel=None, dtype=np.float64, weights=None, threads=1):
+    gram = Gram(kernel or Rbf(gamma=1 / 44), X, groups=groups_of(y), dtype=dtype, n_threads=threads)
+    return L2SVC.of(gram, 0, 1, C, weights)
+
+
+def opened(problem):
+    state = open_state(problem)
+    state.measure(Measure.primal)
+    state.set_weights(np.arange(problem.size), np.full(problem.size, 1.0 / problem.size))
+    return state
+
+
+def matrix_of(problem):
+    rows, signs = problem.rows.astype(np.int32), problem.signs
+    return (problem.gram.block(rows, rows) + problem.bias) * np.outer(signs, signs)
+
+
+def landmarks_of(state, count=40, seed=0):
+    rows = np.random.default_rng(seed).choice(state.distinct_rows, count, replace=False)
+    return state.landmarks(state.factor(rows))
+
+
+# ---- features --------------------------------------------------------------------------------------------------------
+
+KERNELS = [Rbf(gamma=0.1), Laplacian(gamma=0.05), Linear(), Poly(gamma=0.1, coef0=1.0, degree=2)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+def test_features_span_the_landmarks_and_leave_a_diagonal(kernel, dtype):
+    X, y = noisy(300, features=8)
+    problem = problem_of(X.astype(dtype), y, kernel=kernel, dtype=dtype)
+    state = opened(problem)
+    z = landmarks_of(state, 60)
+    K = matrix_of(problem)
+    Z = np.column_stack([z.product(column) for column in np.eye(z.count)])
+    scale = np.abs(np.diagonal(K)).max()
+    inside = np.isin(problem.rows, z.landmarks)
+    np.testing.assert_allclose((Z @ Z.T)[np.ix_(inside, inside)], K[np.ix_(inside, inside)], atol=2e-3 * scale)
+    np.testing.assert_allclose(z.residual, np.maximum(np.diagonal(K) - (Z**2).sum(axis=1), 0), atol=1e-5 * scale)
+    left = np.linalg.eigvalsh(K - Z @ Z.T)
+    assert left[0] > -2e-3 * scale * len(K) ** 0.5  # positive semidefinite up to rounding
+
+
+def test_passes_over_features_are_products_with_the_matrix():
+    X, y = noisy(1500)
+    state = opened(problem_of(X, y))
+    z = landmarks_of(state, 37)  # not a multiple of the vector width
+    rng = np.random.default_rng(1)
+    Z = np.column_stack([z.product(column) for column in np.eye(z.count)])
+    v, w = rng.standard_normal(z.count), rng.random(state.size)
+    np.testing.assert_allclose(z.product(v), Z @ v, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(z.transposed(w), Z.T @ w, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(z.quadratic(w, v), Z.T @ (w * (Z @ v)), rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(z.curvature(w, state.size), (Z.T * w) @ Z, rtol=1e-4, atol=1e-2)
+
+
+def test_features_that_do_not_fit_into_memory_are_computed_again_in_each_pass():
+    X, y = noisy(1500)
+    stored, again = (
+        landmarks_of(opened(L2SVC.of(Gram(Rbf(gamma=1 / 44), X, groups=groups_of(y), cache_size=size), 0, 1, 1.0)), 50)
+        for size in (100, 0.1)
+    )
+    rng = np.random.default_rng(1)
+    v, w = rng.standard_normal(50), rng.random(1500)
+    for name, arguments in (("product", (v,)), ("transposed", (w,)), ("quadratic", (w, v)), ("curvature", (w, 300))):
+        one, other = getattr(stored, name)(*arguments), getattr(again, name)(*arguments)
+        np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(one).max())
+    np.testing.assert_allclose(stored.residual, again.residual, rtol=1e-12)
+    assert type(stored._core) is not type(again._core)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_features_have_the_same_bits_for_any_number_of_threads(threads):
+    X, y = noisy(3000)
+    found = []
+    for count in (1, threads):
+        z = landmarks_of(opened(problem_of(X, y, threads=count)), 50)
+        v = np.linspace(-1, 1, z.count)
+        found.append((z.residual, z.product(v), z.transposed(np.ones(3000)), z.quadratic(np.ones(3000), v)))
+    for one, several in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, several)
+
+
+def test_a_wrong_factor_or_row_is_refused():
+    from scipy.linalg import cython_blas
+
+    from swapsvm import _core
+
+    X, y = noisy(100)
+    state = opened(problem_of(X, y))
+    solve, rows = cython_blas.__pyx_capi__["strsm"], np.arange(4, dtype=np.int32)
+    with pytest.raises(ValueError, match="square matrix"):
+        _core.features(state.core, rows, rows, np.eye(3, dtype=np.float32), 1.0, solve)
+    with pytest.raises(ValueError, match="does not exist"):
+        _core.features(state.core, rows + 98, rows, np.eye(4, dtype=np.float32), 1.0, solve)
+    features = _core.features(state.core, rows, rows, np.eye(4, dtype=np.float32), 1.0, solve)
+    with pytest.raises(ValueError, match="wrong length"):
+        features.product(np.ones(5))
+
+
+# ---- the inner problem -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_newton_reaches_the_optimum_that_scipy_finds(C):
+    X, y = noisy(600)
+    state = opened(problem_of(X, y, C))
+    z = landmarks_of(state, 30)
+    Z = np.column_stack([z.product(column) for column in np.eye(z.count)])
+    c, q = 1 / (z.residual + 1 / C), np.ones(state.size)
+    inner = SmoothProblem(z)
+    b = inner.solve(c, q, 1e-12, lambda: False)
+
+    def value(u):
+        slack = np.maximum(q - Z @ u, 0)
+        return 0.5 * (u @ u + (c * slack) @ slack), u - Z.T @ (c * slack)
+
+    judge = minimize(value, np.zeros(z.count), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15})
+    assert value(inner.u)[0] <= judge.fun * (1 + 1e-9)
+    dual = q @ b - 0.5 * (np.sum((Z.T @ b) ** 2) + b @ (b / c))
+    assert (b >= 0).all()
+    np.testing.assert_allclose(dual, value(inner.u)[0], rtol=1e-6)
+
+
+def test_newton_ends_when_it_is_stopped():
+    X, y = noisy(600)
+    inner = SmoothProblem(landmarks_of(opened(problem_of(X, y)), 30))
+    inner.solve(np.ones(600), np.ones(600), 1e-12, lambda: True)
+    assert inner.passes <= 3
+
+
+# ---- the step --------------------------------------------------------------------------------------------------------
+
+
+def primal_and_dual(K, b, ridge, target):
+    products = K @ b
+    scale = target @ b / (b @ (products + ridge * b))
+    b, products = scale * b, scale * products
+    slack = np.maximum(target - products, 0)
+    return 0.5 * b @ products + 0.5 * np.sum(slack**2 / ridge), target @ b - 0.5 * b @ (products + ridge * b)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steps_are_feasible_raise_the_value_and_close_the_gap(C, dtype):
+    X, y = noisy(1200)
+    problem = problem_of(X.astype(dtype), y, C, dtype=dtype)
+    state = opened(problem)
+    steps = SurrogateSteps(landmarks_of(state, 150), afresh=True)
+    K, value = matrix_of(problem).astype(np.float64), -np.inf
+    for step in range(12):
+        correction = steps.choose(state)
+        assert correction.kind == "surrogate" and (correction.weights >= 0).all()
+        state.move(correction)
+        assert state.value >= value * (1 + 1e-6) or step == 0
+        value = state.value
+        b, products = state.in_svm_units()
+        np.testing.assert_allclose(products, K @ b, atol=3e-4 * np.abs(b).sum())
+        primal, dual = primal_and_dual(K, b, np.full(len(b), 1 / C), np.ones(len(b)))
+        assert state.gap / state.scale <= (primal / dual - 1) * 1.01 + 1e-3
+    assert state.gap / state.scale < 0.05
+
+
+def test_the_best_step_of_a_plane_is_feasible_and_beats_the_line():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 30))
+    K, ridge, b = A @ A.T, np.full(30, 0.5), rng.random(30)
+    steps = []
+    for _ in range(2):
+        d = np.maximum(b + 0.3 * rng.standard_normal(30), 0) - b
+        steps.append(Step(d, K @ d))
+    slope = 1 - K @ b - ridge * b
+
+    def gain_of(step):
+        return step.change @ slope - 0.5 * step.change @ (step.product + ridge * step.change)
+
+    for chosen in (steps[:1], steps):
+        step, gain = best_of(chosen, b, slope, ridge)
+        assert (b + step.change >= -1e-12).all()
+        np.testing.assert_allclose(gain, gain_of(step), rtol=1e-9)
+        np.testing.assert_allclose(step.product, K @ step.change, atol=1e-9)
+    assert gain >= 0
+
+
+def test_which_problems_are_smooth():
+    X, y = noisy(60)
+    rbf = Gram(Rbf(gamma=0.1), X)
+    assert problem_of(X, y).smooth
+    assert OneClass.of(rbf, 2.0).smooth and Ball.of(rbf, 2.0).smooth
+    assert L2SVR.of(rbf, X[:, 0], 2.0, 0.1).smooth
+    assert not L2SVR.of(rbf, X[:, 0], 2.0, None).smooth  # the sum of the weights is given
+    assert not problem_of(X, y, C=np.inf).smooth  # no ridge
+    assert not problem_of(X, y, kernel=Sigmoid(gamma=0.1)).smooth  # indefinite
+    assert not Ball.of(Gram(Poly(gamma=0.1, degree=2), X), 2.0).smooth  # its linear term is not constant
+    assert not open_state(problem_of(X, y), sampling=10).smooth
+
+
+# ---- the policy ------------------------------------------------------------------------------------------------------
+
+
+def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_supports():
+    outlook = {"rows": 20000, "work": 30.0, "ridge": 1.0, "largest_set": 1e4, "most_features": 1e9}
+    smooth = {128: 0.24, 256: 0.17, 512: 0.12, 1024: 0.08}
+    assert Outlook(support=17000, **outlook).best_count(smooth) in (512, 1024)
+    assert Outlook(support=500, **outlook).best_count(smooth) == 0
+    assert Outlook(support=8000, **{**outlook, "ridge": 1e-3}).best_count(smooth) == 0  # it would take many steps
+    narrow = {**outlook, "most_features": 20000 * 300.0, "rows": 20000}
+    assert (
+        Outlook(support=17000, **narrow).best_count(smooth) <= 512
+    )  # larger ones would be computed again in each pass
+
+
+def test_what_landmarks_leave_out_is_the_mean_residual():
+    X, y = noisy(800)
+    state = opened(problem_of(X, y))
+    rows = np.random.default_rng(0).permutation(state.distinct_rows)
+    found = left_out(state.factor(rows[:128]), [64, 128, 256], rows[-200:])
+    for count in (64, 128):
+        z = state.landmarks(state.factor(rows[:count]))
+        chosen = np.isin(z.rows, rows[-200:])
+        of_chosen = z.residual[chosen[np.searchsorted(z.rows, state.problem.rows)]]
+        np.testing.assert_allclose(found[count], of_chosen.mean(), rtol=2e-2)
+    np.testing.assert_allclose(found[256], found[128] ** 2 / found[64])
+
+
+# ---- fits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return noisy(5000)
+
+
+def kinds_of(model):
+    return sum((result.trace.kinds for result in model.results_), type(model.results_[0].trace.kinds)())
+
+
+def test_a_noisy_fit_takes_surrogate_steps_and_is_certified(rows):
+    X, y = rows
+    model = SVC(gamma=1 / 44, tol=1e-3).fit(X, y)
+    assert kinds_of(model)["surrogate"] >= 2 and model.stop_reason_ == "gap" and model.relative_gap_ <= 1e-3
+    assert "surrogate" in model.trace_["kind"]
+    exact = SVC(gamma=1 / 44, solver="swap2", tol=1e-3, max_time=60).fit(X, y)
+    margin = 3e-2 * np.abs(exact.decision_function(X)).max()
+    np.testing.assert_allclose(model.decision_function(X), exact.decision_function(X), atol=margin)
+
+
+def test_a_fit_by_surrogates_has_the_same_bits_for_any_number_of_threads(rows):
+    X, y = rows
+    one, two = (SVC(gamma=1 / 44, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    assert kinds_of(one)["surrogate"]
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_a_clean_fit_takes_none():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 3))
+    model = SVC(C=100.0).fit(X, X[:, 0] + X[:, 1] ** 2 > 0.5)
+    assert not kinds_of(model)["surrogate"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sample_weights_and_sparse_rows(rows, sparse):
+    import scipy.sparse as sp
+
+    X, y = rows
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    weight = np.random.default_rng(3).integers(1, 4, len(y)).astype(float)
+    data = sp.csr_array(X) if sparse else X
+    model = SVC(gamma=1 / 44, tol=1e-4).fit(data, y, sample_weight=weight)
+    assert kinds_of(model)["surrogate"]
+    judge = maximize(problem_of(X, y, weights=weight), "block", tol=1e-4)
+    assert abs(model.dual_value_[0] * 2 * -judge.value - 1) < 3e-4
+
+
+@pytest.mark.parametrize("estimator", [OneClassSVM, SVDD])
+def test_detectors_take_surrogate_steps(estimator):
+    X = np.random.default_rng(0).standard_normal((6000, 2))
+    model = estimator(tol=1e-3).fit(X)
+    assert kinds_of(model)["surrogate"] and model.relative_gap_ <= 1e-3
+    assert model.primal_value_ >= model.dual_value_
+
+
+def test_regression_takes_surrogate_steps():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 6))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(6000)
+    model = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-3).fit(X, y)
+    assert kinds_of(model)["surrogate"] and model.relative_gap_ <= 1e-3 and model.stop_reason_ == "gap"
+    blocks = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-3, cache_size=2000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block_module, "suitable_landmarks", lambda state, share: None)
+        blocks.fit(X, y)
+    assert not kinds_of(blocks)["surrogate"]
+    assert model.dual_value_ <= blocks.primal_value_ and blocks.dual_value_ <= model.primal_value_
+    np.testing.assert_allclose(model.predict(X), blocks.predict(X), atol=0.05)
+
+
+def test_limits_and_ctrl_c_end_a_fit_between_and_inside_of_surrogate_steps(rows):
+    X, y = rows
+    with pytest.warns(UserWarning, match="max_iter"):
+        model = SVC(gamma=1 / 44, tol=1e-9, max_iter=5).fit(X, y)
+    assert model.n_iter_[0] == 5 and kinds_of(model)["surrogate"]
+    began = time.perf_counter()
+    with pytest.warns(UserWarning, match="max_time"):
+        model = SVC(gamma=1 / 44, tol=1e-12, max_time=0.3).fit(np.tile(X, (3, 1)) + 1e-3, np.tile(y, 3))
+    assert time.perf_counter() - began < 20 and np.isfinite(model.relative_gap_)
+
+
+def test_a_callback_sees_surrogate_steps_and_can_end_the_fit(rows):
+    X, y = rows
+    seen = []
+
+    def stop_after(progress):
+        seen.append(progress.gap)
+        return len(seen) < 5
+
+    with pytest.warns(UserWarning, match="callback"):
+        model = SVC(gamma=1 / 44, tol=1e-9, callbacks=stop_after).fit(X, y)
+    assert len(seen) >= 5 and model.stop_reason_ == "callback"
+
+
+def test_a_warm_start_continues_and_a_checkpoint_resumes(rows, tmp_path):
+    X, y = rows
+    model = SVC(gamma=1 / 44, tol=0.3, warm_start=True).fit(X, y)
+    before = model.n_evaluations_
+    model.set_params(tol=1e-3).fit(X, y)
+    assert model.relative_gap_ <= 1e-3 and before > 0
+    path = tmp_path / "fit.checkpoint"
+    with pytest.warns(UserWarning, match="max_iter"):
+        SVC(gamma=1 / 44, tol=1e-4, max_iter=5, checkpoint=path).fit(X, y)
+    resumed = SVC(gamma=1 / 44, tol=1e-4, checkpoint=path).fit(X, y)
+    assert resumed.relative_gap_ <= 1e-4
+    assert kinds_of(resumed)["surrogate"]
+
+
+def test_fits_in_threads_do_not_disturb_each_other(rows):
+    X, y = rows
+    alone = SVC(gamma=1 / 44, n_jobs=1).fit(X, y).dual_coef_
+    found = [None, None]
+
+    def fit(place):
+        found[place] = SVC(gamma=1 / 44, n_jobs=1).fit(X, y).dual_coef_
+
+    threads = [threading.Thread(target=fit, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for coefficients in found:
+        np.testing.assert_array_equal(coefficients, alone)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    C=st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]),
+    gamma=st.sampled_from([1e-6, 1e-2, 1.0, 1e3]),
+    copies=st.sampled_from([1, 3]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    seed=st.integers(0, 5),
+)
+def test_certificates_of_surrogate_points_hold_in_hostile_cases(C, gamma, copies, dtype, seed):
+    """Steps on any data leave a point whose certificate an independent computation in double confirms."""
+    X, y = noisy(240, seed, features=4)
+    X, y = np.tile(X, (copies, 1)).astype(dtype), np.tile(y, copies)
+    y[: len(y) // 4] = -y[: len(y) // 4]  # contradictory labels where rows are repeated
+    problem = problem_of(X, y, C, kernel=Rbf(gamma=gamma), dtype=dtype)
+    state = opened(problem)
+    steps = SurrogateSteps(landmarks_of(state, 30), afresh=True)
+    for _ in range(3):
+        state.move(steps.choose(state))
+    state.certify()
+    double = problem_of(X.astype(np.float64), y, C, kernel=Rbf(gamma=gamma))
+    b, _ = state.in_svm_units()
+    K, ridge = matrix_of(double), np.full(len(b), 1 / C)
+    primal, dual = primal_and_dual(K, b, ridge, np.ones(len(b)))
+    best = minimize_scale(K, b, ridge)
+    assert state.gap / state.scale >= (min(primal, best) / dual - 1) * (1 - 1e-6) - 1e-12
+
+
+def minimize_scale(K, b, ridge):
+    """The smallest primal value of a multiple of w = K b."""
+    from scipy.optimize import minimize_scalar
+
+    products = K @ b
+    norm = b @ products
+
+    def primal(t):
+        return 0.5 * t * t * norm + 0.5 * np.sum(np.maximum(1 - t * products, 0) ** 2 / ridge)
+
+    return min(primal(1.0), minimize_scalar(primal, bounds=(0, 10), method="bounded", options={"xatol": 1e-12}).fun)
