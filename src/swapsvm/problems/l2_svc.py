@@ -40,7 +40,7 @@ class L2SVC(Quadratic):
     def bounds(self, value: float, gap: float, rounding: float) -> tuple[float, float]:
         """P from above and D from below; gap / f = P / D - 1 for the lower bound f of a'Qa."""
         least, largest = -value - rounding, -value + rounding
-        if not 0 < least:  # nothing is known of a'Qa
+        if not least > 0:  # nothing is known of a'Qa
             return float("inf"), 0.0
         dual = 0.5 / largest
         return dual * (1.0 + max(gap, 0.0) / least), dual
