@@ -134,6 +134,14 @@ def test_a_wrong_factor_or_row_is_refused():
         features.product(np.ones(5))
 
 
+def test_the_factor_of_repeated_rows_exists():
+    X, y = noisy(400)
+    X = np.repeat(X[:100], 4, axis=0).astype(np.float32)
+    state = opened(problem_of(X, y, dtype=np.float32))
+    factor = state.factor(np.arange(400))
+    assert np.isfinite(factor.values).all() and (np.diagonal(factor.values) > 0).all()
+
+
 # ---- the inner problem -----------------------------------------------------------------------------------------------
 
 
@@ -236,27 +244,34 @@ def test_which_problems_are_smooth():
 
 def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_supports():
     outlook = {"rows": 20000, "work": 30.0, "ridge": 1.0, "largest_set": 1e4, "most_features": 1e9}
-    smooth = {128: 0.24, 256: 0.17, 512: 0.12, 1024: 0.08}
+    smooth = {128: (0.24, 90.0), 256: (0.17, 33.0), 512: (0.12, 14.0), 1024: (0.08, 6.0)}
+    clustered = {count: (mean, 500.0) for count, (mean, _) in smooth.items()}
     assert Outlook(support=17000, **outlook).best_count(smooth) in (512, 1024)
     assert Outlook(support=500, **outlook).best_count(smooth) == 0
+    assert Outlook(support=8000, **outlook).best_count(clustered) == 0
     assert Outlook(support=8000, **{**outlook, "ridge": 1e-3}).best_count(smooth) == 0  # it would take many steps
-    narrow = {**outlook, "most_features": 20000 * 300.0, "rows": 20000}
+    narrow = {**outlook, "most_features": 20000 * 300.0}
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
 
 
-def test_what_landmarks_leave_out_is_the_mean_residual():
+def test_what_landmarks_leave_out_is_measured_on_some_rows():
     X, y = noisy(800)
     state = opened(problem_of(X, y))
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
-    found = left_out(state.factor(rows[:128]), [64, 128, 256], rows[-200:])
+    some = rows[-200:]
+    found = left_out(state.factor(rows[:128]), [64, 128, 256], some, 800)
     for count in (64, 128):
-        z = state.landmarks(state.factor(rows[:count]))
-        chosen = np.isin(z.rows, rows[-200:])
-        of_chosen = z.residual[chosen[np.searchsorted(z.rows, state.problem.rows)]]
-        np.testing.assert_allclose(found[count], of_chosen.mean(), rtol=2e-2)
-    np.testing.assert_allclose(found[256], found[128] ** 2 / found[64])
+        F = rows[:count].astype(np.int32)
+        of = state.problem.gram.block
+        L = np.linalg.cholesky(of(F, F) + 1 + 2e-5 * np.eye(count))
+        Z = np.linalg.solve(L, of(F, some.astype(np.int32)) + 1)
+        R = of(some.astype(np.int32), some.astype(np.int32)) + 1 - Z.T @ Z
+        largest = np.linalg.eigvalsh(R - np.diag(np.diagonal(R)))[-1]
+        np.testing.assert_allclose(found[count][0], np.diagonal(R).mean(), rtol=1e-6)
+        np.testing.assert_allclose(found[count][1], 4 * largest, rtol=0.1)
+    np.testing.assert_allclose(found[256][0], found[128][0] ** 2 / found[64][0])
 
 
 # ---- fits ------------------------------------------------------------------------------------------------------------
@@ -325,7 +340,7 @@ def test_regression_takes_surrogate_steps():
     assert kinds_of(model)["surrogate"] and model.relative_gap_ <= 1e-3 and model.stop_reason_ == "gap"
     blocks = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-3, cache_size=2000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_module, "suitable_landmarks", lambda state, share: None)
+        patch.setattr(block_module, "suitable_landmarks", lambda state, support: None)
         blocks.fit(X, y)
     assert not kinds_of(blocks)["surrogate"]
     assert model.dual_value_ <= blocks.primal_value_ and blocks.dual_value_ <= model.primal_value_

@@ -60,6 +60,7 @@ class WorkingSets:
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._surrogate: SurrogateSteps | None = None
         self._decided = False  # whether surrogate steps were considered
+        self._supports: list[int] = []  # sizes of the support on the samples so far
 
     def choose(self, state: State) -> Correction:
         self._decide(state)
@@ -86,7 +87,7 @@ class WorkingSets:
         return replace(correction, afresh=True)
 
     def _decide(self, state: State) -> None:
-        """Go over to surrogate steps once a sample, or the support of a warm start, shows that they suit the problem.
+        """Go over to surrogate steps once samples, or the support of a warm start, show that they suit the problem.
 
         Return to blocks where these steps stall.
         """
@@ -94,14 +95,22 @@ class WorkingSets:
             self._surrogate = None
         if self._decided or not state.smooth or state.size <= 2 * PROBE:
             return
-        sampled = self.stage // 2 if self.stage < state.size else state.size
-        if sampled < PROBE:
+        self._supports.append(state.support_size)
+        if self.stage < 2 * PROBE:
             return
         self._decided = True
-        landmarks = suitable_landmarks(state, state.support_size / sampled)
+        landmarks = suitable_landmarks(state, self._expected_support(state))
         if landmarks is not None:
             self._surrogate = SurrogateSteps(landmarks, afresh=self.stage < state.size)
             self.stage = state.size
+
+    def _expected_support(self, state: State) -> float:
+        """The number of support vectors if it grows as from the last sample but one to the last, or a little faster."""
+        if self.stage >= state.size or len(self._supports) < 2:
+            return state.support_size
+        before, last = self._supports[-2:]
+        growth = np.clip(np.log2(max(last, 1) / max(before, 1)), 0.0, 1.0)
+        return float(last * (2 * state.size / self.stage) ** ((1 + growth) / 2))
 
     def _effort(self, state: State, blocks: int) -> Effort:
         return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))

@@ -2,9 +2,9 @@
 
 Blocks suit a support that is small, or local; surrogate steps suit one that is large and smooth. Costs are counted per
 row, in operations of the loop that computes kernel values, so that the choice does not depend on the load of the
-machine. The number of surrogate steps follows from what M landmarks leave out of K: with mu the first eigenvalue left
-out, per row, and r the mean of the diagonal left out, it is about (m mu + ridge) / (r + ridge), the condition of what
-the steps do not see.
+machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K. With R = K - Z Z', r the mean of its
+diagonal and lambda its largest eigenvalue without the diagonal, they number about the square root of the condition
+(lambda + ridge) / (r + ridge). On n of m rows, lambda is about n / m of what it is on all.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks,
 AGAIN = 60  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each support vector, and sweeps, of blocks whose set fits into memory
-FEWEST_STEPS = 2.0
-CLEARLY = 0.6  # of the cost of blocks that surrogate steps must stay below: local structure can make them slower
+FEWEST_STEPS, STEPS = 1.5, 1.1  # of surrogate steps: at least, and for the square root of the condition
+CLEARLY = 0.8  # of the cost of blocks that surrogate steps must stay below: local structure can make them slower
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,11 @@ class Outlook:
     most_features: float  # numbers that fit into memory
 
     @classmethod
-    def of(cls, state: State, share: float) -> Outlook:
-        """``share``: of support vectors among random variables."""
+    def of(cls, state: State, support: float) -> Outlook:
+        """``support``: the expected number of support vectors."""
         _, ridge = state.target_and_ridge()
-        rows = len(state.distinct_rows)
-        return cls(
-            rows, share * state.size, state.work, float(np.mean(ridge)), state.largest_face, state.bytes / FEATURE_BYTES
-        )
+        rows, features = len(state.distinct_rows), state.bytes / FEATURE_BYTES
+        return cls(rows, support, state.work, float(np.mean(ridge)), state.largest_face, features)
 
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
@@ -61,43 +59,38 @@ class Outlook:
         passes = PASSES if count * self.rows <= self.most_features else AGAIN * self.work
         return SOLVED * count**2 + steps * (passes * count + sweep)
 
-    def steps(self, count: int, left_out: float, decay: float) -> float:
-        """Number of surrogate steps if the mean diagonal left out is r ~ count^-decay."""
-        eigenvalue = self.rows * decay * left_out / count
-        return max(FEWEST_STEPS, (eigenvalue + self.ridge) / (left_out + self.ridge))
+    def steps(self, mean: float, eigenvalue: float) -> float:
+        """Number of surrogate steps if landmarks leave out this mean diagonal and largest eigenvalue."""
+        return max(FEWEST_STEPS, STEPS * float(np.sqrt((eigenvalue + self.ridge) / (mean + self.ridge))))
 
-    def best_count(self, left_out: dict[int, float]) -> int:
+    def best_count(self, left_out: dict[int, tuple[float, float]]) -> int:
         """The number of landmarks of the cheapest surrogate steps, or 0 if blocks are cheaper."""
         costs = {0: CLEARLY * self.cost_of_blocks()}
-        for count, mean in left_out.items():
-            decay = np.log2(max(left_out.get(count // 2, 2 * mean), mean) / mean) if mean > 0 else 0.0
-            costs[count] = self.cost_of_surrogate(count, self.steps(count, mean, float(decay)))
+        costs |= {count: self.cost_of_surrogate(count, self.steps(*left)) for count, left in left_out.items()}
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
         return best
 
 
-def suitable_landmarks(state: State, share: float) -> Landmarks | None:
-    """Landmarks for surrogate steps, or None if blocks of swaps suit the problem better.
-
-    ``share``: of support vectors among random variables.
-    """
+def suitable_landmarks(state: State, support: float) -> Landmarks | None:
+    """Landmarks for surrogate steps, or None if blocks of swaps suit the expected support better."""
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
     counts = [count for count in COUNTS if count <= len(rows) // LARGEST_PART]
-    outlook = Outlook.of(state, share)
+    outlook = Outlook.of(state, support)
     if not counts or CLEARLY * outlook.cost_of_blocks() < outlook.cost_of_surrogate(counts[0], FEWEST_STEPS):
         return None
     factor = state.factor(rows[: min(counts[-1], FACTORED)])
-    count = outlook.best_count(left_out(factor, counts, rows[-PROBED:]))
+    count = outlook.best_count(left_out(factor, counts, rows[-PROBED:], outlook.rows))
     if count > FACTORED:
         factor = state.factor(rows[:count])
     return state.landmarks(factor.first(count)) if count else None
 
 
-def left_out(factor: Factor, counts: list[int], rows: np.ndarray) -> dict[int, float]:
-    """The mean of r over some rows for each number of landmarks."""
-    means = factor.residuals(rows)
-    found = {count: float(means[count - 1]) for count in counts if count <= len(means)}
-    for count in (count for count in counts if count > len(means)):  # as the last two fall
-        found[count] = found[count // 2] ** 2 / max(found[count // 4], 1e-300)
-    return found
+def left_out(factor: Factor, counts: list[int], some: np.ndarray, rows: int) -> dict[int, tuple[float, float]]:
+    """Mean diagonal and largest eigenvalue of R on all rows, from some of them, for each number of landmarks."""
+    seen = [count for count in counts if count <= len(factor.landmarks)]
+    found = dict(zip(seen, factor.left_out(some, seen), strict=True))
+    for count in counts[len(seen) :]:  # as the last two fall
+        last, before = found[count // 2], found[count // 4]
+        found[count] = (last[0] ** 2 / max(before[0], 1e-300), last[1] ** 2 / max(before[1], 1e-300))
+    return {count: (mean, eigenvalue * rows / len(some)) for count, (mean, eigenvalue) in found.items()}

@@ -7,6 +7,7 @@ With F the landmarks, K the kernel values with signs and bias, and L L' = K_FF:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import cache
@@ -20,7 +21,8 @@ from .._core import Features, FullState32, FullState64
 from ..problems import Quadratic
 
 FEATURE_BYTES = 4
-JITTER = 1e-5  # added to K_FF, as a part of its mean diagonal: single precision resolves no more
+POWERS = 15
+JITTER = 1e-5  # least that is added to K_FF, as a part of its mean diagonal: single precision resolves no more
 
 
 @cache
@@ -33,15 +35,26 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
+def cholesky_factor(values: np.ndarray) -> np.ndarray:
+    """L of L L' = values, after as much has been added to the diagonal as rounding of the values calls for."""
+    diagonal = np.diagonal(values).copy()
+    jitter = JITTER * float(np.abs(diagonal).mean())
+    with one_blas_thread():
+        while True:
+            np.fill_diagonal(values, diagonal + jitter)
+            try:
+                return np.asarray(cholesky(values, lower=True, check_finite=False))
+            except np.linalg.LinAlgError:
+                jitter *= 10
+
+
 class Factor:
     """L of L L' = K_FF for some landmark rows F; of its first landmarks, L is a leading part."""
 
     def __init__(self, problem: Quadratic, landmarks: np.ndarray) -> None:
         self.problem, self.landmarks = problem, np.asarray(landmarks, np.int32)
         values = np.asarray(problem.gram.block(self.landmarks, self.landmarks), np.float64) + problem.bias
-        values[np.diag_indices_from(values)] += JITTER * np.abs(np.diagonal(values)).mean()
-        with one_blas_thread():
-            self.values = np.asarray(cholesky(values, lower=True, overwrite_a=True, check_finite=False))
+        self.values = cholesky_factor(values)
 
     def first(self, count: int) -> Factor:
         """The same for the first landmarks."""
@@ -49,14 +62,28 @@ class Factor:
         part.landmarks, part.values = self.landmarks[:count], self.values[:count, :count]
         return part
 
-    def residuals(self, rows: np.ndarray) -> np.ndarray:
-        """The mean of r over some rows, for each number of landmarks."""
-        problem = self.problem
-        values = np.asarray(problem.gram.block(self.landmarks, np.asarray(rows, np.int32)), np.float64) + problem.bias
+    def left_out(self, rows: np.ndarray, counts: Sequence[int]) -> list[tuple[float, float]]:
+        """For numbers of landmarks: the mean of r over some rows, and the largest eigenvalue of R - diag(r) on them."""
+        problem, some = self.problem, np.asarray(rows, np.int32)
+        values = np.asarray(problem.gram.block(self.landmarks, some), np.float64) + problem.bias
+        matrix = np.asarray(problem.gram.block(some, some), np.float64) + problem.bias
+        found, done = [], 0
         with one_blas_thread():
             z = solve_triangular(self.values, values, lower=True, overwrite_b=True, check_finite=False)
-        own = problem.gram.diagonal()[rows] + problem.bias
-        return np.maximum(own - np.cumsum(z**2, axis=0), 0.0).mean(axis=1)
+            for count in counts:
+                matrix -= z[done:count].T @ z[done:count]
+                r, done = np.diagonal(matrix).copy(), count
+                found.append((max(float(r.mean()), 0.0), largest_eigenvalue(matrix - np.diag(r), abs(r).max())))
+        return found
+
+
+def largest_eigenvalue(matrix: np.ndarray, shift: float) -> float:
+    """The largest eigenvalue of a symmetric matrix whose eigenvalues exceed -shift, roughly: from a few powers."""
+    v = np.random.default_rng(0).standard_normal(len(matrix))
+    for _ in range(POWERS):
+        v /= np.linalg.norm(v) or 1.0
+        v = matrix @ v + shift * v
+    return max(float(np.linalg.norm(v)) - shift, 0.0)
 
 
 def features_of(core: FullState32 | FullState64, factor: Factor, rows: np.ndarray) -> Features:
