@@ -25,8 +25,8 @@ class Variant:
     name: str
     count: int = 512
     pivots: bool = False  # landmarks by randomly pivoted Cholesky, else uniformly random
-    adapted: int = 2  # first steps from which kappa follows; 0: kappa = 1
-    kappa: float = 1.0
+    adapted: int = 0  # first steps whose lengths divide kappa
+    kappa: float = 1.0  # r is multiplied by it
     remembered: int = 1  # last steps that span the search space together with the new one
     projected: bool = False  # negative weights are set to 0, instead of cutting the step
 
@@ -36,8 +36,8 @@ VARIANTS = (
     Variant("256 landmarks", count=256),
     Variant("1024 landmarks", count=1024),
     Variant("landmarks by pivots", pivots=True),
-    Variant("kappa = 1", adapted=0),
-    Variant("kappa = 3", adapted=0, kappa=3.0),
+    Variant("kappa from the first two steps", adapted=2),
+    Variant("kappa = 3", kappa=3.0),
     Variant("line search only", remembered=0),
     Variant("three last steps", remembered=3),
     Variant("projected instead of cut", projected=True),

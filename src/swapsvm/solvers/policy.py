@@ -2,8 +2,8 @@
 
 Blocks suit a support that is small, or local; surrogate steps suit one that is large and smooth. Costs are counted per
 row, in operations of the loop that computes kernel values, so that the choice does not depend on the load of the
-machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K. With R = K - Z Z', r the mean of its
-diagonal and lambda its largest eigenvalue without the diagonal, they number about the square root of the condition
+machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K. With R = K - Z Z', r the mean of
+its diagonal and lambda its largest eigenvalue without the diagonal, they number about the square root of the condition
 (lambda + ridge) / (r + ridge). On n of m rows, lambda is about n / m of what it is on all.
 """
 

@@ -4,13 +4,12 @@ Swaps move local weight well and global weight badly. Where most rows are suppor
 what hundreds of blocks of swaps would. With Z and r of some landmark rows (see ``Landmarks``), and at a point b >= 0
 with known product K b,
 
-    K ~ Z Z' + kappa diag(r),   c = 1 / (kappa r + ridge),   q = target - (K b - Z Z'b - kappa r b),
+    K ~ Z Z' + diag(r),   c = 1 / (r + ridge),   q = target - (K b - Z Z'b - r b),
     b+ = argmax over b >= 0 of  q'b - b'(Z Z' + diag(1/c)) b / 2      (newton.py)
 
 The next point is the best one of the plane spanned by b+ - b and the last step, or of the line to b+ if b >= 0 cuts
 that step short: a step up to 1 along the line is always feasible. The value never falls. The cost is the product K b+
-and passes over Z. Where what Z leaves out is correlated, the line search shortens the first steps; kappa makes up for
-that, so that the smooth part can go the whole way.
+and passes over Z.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from ..rays import Correction
 from ..state import Landmarks, State, one_blas_thread
 from .newton import SmoothProblem
 
-ADAPTED = 2  # first steps from which kappa is adapted
-LARGEST_KAPPA = 8.0
 FALL, PATIENCE = 0.7, 4  # steps in a row that do not lower the gap to this part of the best one
 ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
 
@@ -50,7 +47,7 @@ class SurrogateSteps:
         """``afresh``: the first step is made from b = 0, not from the point of the state."""
         self._z, self._afresh = landmarks, afresh
         self._inner = SmoothProblem(landmarks)
-        self._kappa, self._steps = 1.0, 0
+        self._steps = 0
         self._last: Step | None = None
         self._best_gap, self._slow = np.inf, 0
 
@@ -72,7 +69,7 @@ class SurrogateSteps:
         target, ridge = state.target_and_ridge()
         b, products = state.in_svm_units() if not self._afresh else (np.zeros(state.size), np.zeros(state.size))
         gap = 1.0 if self._afresh else min(state.gap / state.scale, 1.0)
-        own = self._kappa * self._z.residual
+        own = self._z.residual
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
         c = 1.0 / np.where(own + ridge > 0, own + ridge, np.inf)  # the slack vertex gets nothing
         found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
@@ -86,9 +83,6 @@ class SurrogateSteps:
 
     def _best_step(self, toward: Step, b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> Step:
         line, gain = best_of([toward], b, slope, ridge)
-        if self._steps < ADAPTED and gain > 0:
-            length = float(line.change @ toward.change) / float(toward.change @ toward.change)
-            self._kappa = float(np.clip(self._kappa / max(length, 0.3), 0.5, LARGEST_KAPPA))
         if self._last is None:
             return line
         plane, gain_of_plane = best_of([toward, self._last], b, slope, ridge)
