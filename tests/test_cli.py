@@ -35,11 +35,14 @@ def demo(tmp_path_factory):
     return Ran(code, stdout.getvalue(), stderr.getvalue(), figure)
 
 
+TAKEN = [kind for kind in KINDS if kind != "surrogate"]  # the demo has too few rows for these steps
+
+
 def table_row(demo: Ran, solver: str) -> dict[str, float]:
     """The numbers of one row of the printed table."""
     row = re.search(rf"^{solver} +(\d.*)$", demo.stdout, flags=re.MULTILINE)
     assert row, f"no row for {solver} in\n{demo.stdout}"
-    columns = ("seconds", "iterations", *KINDS, "evaluations", "support", "gap", "accuracy")
+    columns = ("seconds", "iterations", *TAKEN, "evaluations", "support", "gap", "accuracy")
     return dict(zip(columns, (float(cell.rstrip("%")) for cell in row[1].split()), strict=True))
 
 
@@ -55,7 +58,7 @@ def test_demo_table_has_a_certified_row(demo, solver):
     row = table_row(demo, solver)
     assert 0 < row["gap"] <= swapsvm.SVC().tol
     assert row["accuracy"] > 98
-    assert row["iterations"] == sum(row[kind] for kind in KINDS)
+    assert row["iterations"] == sum(row[kind] for kind in TAKEN)
     assert 0 < row["support"] < 1347
     assert row["evaluations"] > 1347
 

@@ -171,25 +171,30 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
         show_edge=False,
     )
     table.add_column("solver", style="bold", no_wrap=True)
-    for heading in cells(outcomes[0]):
+    taken = [kind for kind in KINDS if any(steps_of(outcome)[kind] for outcome in outcomes)]
+    for heading in cells(outcomes[0], taken):
         table.add_column(heading, justify="right", no_wrap=True)
     for outcome in outcomes:
-        table.add_row(outcome.solver, *cells(outcome).values())
+        table.add_row(outcome.solver, *cells(outcome, taken).values())
     return table
 
 
-def cells(outcome: Outcome) -> dict[str, str]:
-    """One row of the table by the headings of its columns, which are broken to fit."""
-    model = outcome.model
-    steps: Counter[str] = sum((result.trace.kinds for result in model.results_), Counter())
-    broken = {kind: kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in KINDS}
+def steps_of(outcome: Outcome) -> Counter[str]:
+    """How many steps of each kind the fit took."""
+    return sum((result.trace.kinds for result in outcome.model.results_), Counter())
+
+
+def cells(outcome: Outcome, taken: list[str]) -> dict[str, str]:
+    """One row of the table by the headings of its columns, which are broken to fit; ``taken`` are the kinds of steps."""
+    model, steps = outcome.model, steps_of(outcome)
+    broken = {kind: kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in taken}
     return {
         "sec-\nonds": f"{outcome.seconds:.2f}",
         "itera-\ntions": str(model.n_iter_.sum()),
         **{heading: str(steps[kind]) for kind, heading in broken.items()},
         "kernel\nvalues": str(model.n_evaluations_),
         "SVs": str(len(model.support_)),
-        "gap": f"{model.relative_gap_:.4f}",
+        "gap": f"{model.relative_gap_:.4f}" if model.relative_gap_ >= 1e-4 else f"{model.relative_gap_:.0e}",
         "accu-\nracy": f"{outcome.accuracy:.1%}",
     }
 
