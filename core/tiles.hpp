@@ -42,10 +42,12 @@ SWAPSVM_ALWAYS_INLINE void store_tile(const Tile<V>& tile, V* out) {
   for_each_vector([&](int k, int s) { store<V>(out + k * kStripWidth<V> + s * kLanes<V>, tile.at[k][s]); });
 }
 
-// What rounding left of a distance. The constant is as good as 0, for which the compiler would take two instructions.
+// What rounding left of a distance. For a constant 0 the compiler would take two instructions; the smallest normal
+// number changes a value by no more than underflow, which the bounds in rounding.cpp include.
 template <class V>
 SWAPSVM_ALWAYS_INLINE Vec<V> not_negative(Vec<V> distance) {
-  return larger<V>(splat<V>(V(1e-30)), distance);  // in this order NaN stays NaN
+  constexpr V least = sizeof(V) == 4 ? V(__FLT_MIN__) : V(__DBL_MIN__);
+  return larger<V>(splat<V>(least), distance);  // in this order NaN stays NaN
 }
 
 template <Reduction R, class V>
