@@ -107,8 +107,8 @@ class ProductRounding {
       default: return terms * largest_sum(x);
     }
   }
-  // Of |x|^2 + |z|^2 - 2 x'z: of sparse rows all of it is one sum; of dense ones the squares, which are converted to V,
-  // are added to the product at the end.
+  // Of |x|^2 + |z|^2 - 2 x'z: of sparse rows all of it is one sum; of dense ones the squares, which are summed in
+  // double and converted to V, are added to the product at the end.
   double of_expanded(const Norm& x, double terms) const {
     const double product = 2 * std::sqrt(x.square) * z_.length, all = z_.total * x.square + product + z_.square;
     if (left_.sparse()) return terms * all;
@@ -205,16 +205,18 @@ bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& ker
   return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
 }
 
-// In double, a loss of digits is tolerable as long as it does not show. In float, rows are never spread out, for speed;
-// dense ones are multiplied, rather than subtracted, as long as the bound above is of the size that differences would
-// have for the worst pair of rows: 0.37 n for the reduction, 24 for map and sum. Most pairs are far better.
+// Sparse rows: in double, a loss of digits is tolerable as long as it does not show; in float they are never spread
+// out, for speed. Dense rows: in double always, since certificates are made of these values: their bounds limit the
+// gaps that can be proven. In float they are multiplied, rather than subtracted, as long as the bound above stays of
+// the size that differences would have for the worst pair of rows: 0.37 n for the reduction, 24 for map and sum.
 template <class V, class T>
 bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units) {
-  constexpr double kTolerable = 1e-9, kTimesLarger = 16;
+  constexpr double kTolerable = 1e-9, kTimesLarger = 4;
+  constexpr bool in_double = sizeof(V) == sizeof(double);
   if (kernel.reduction() == Reduction::dot) return false;
-  if (!left.sparse() && kernel.reduction() == Reduction::absolute) return true;
-  if (sizeof(V) == sizeof(double)) return !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
-  return !left.sparse() && !(units < kTimesLarger * (0.37 * double(longest_sum(left.features, false) + 8) + 24));
+  if (left.sparse()) return in_double && !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
+  if (in_double || kernel.reduction() == Reduction::absolute) return true;
+  return !(units < kTimesLarger * (0.37 * double(longest_sum(left.features, false) + 8) + 24));
 }
 bool needs_double(double units) {
   constexpr double kTolerable = 0.01;  // the bound is about ten times what happens

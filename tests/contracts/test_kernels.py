@@ -99,6 +99,31 @@ def test_symmetric_and_positive_where_claimed(kernel):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", JUDGES, ids=repr)
+@pytest.mark.parametrize("features", [2, 22, 200])
+def test_dense_blocks_are_symmetric_to_the_last_bit(kernel, features, dtype, simd):
+    """A working set is filled in parts: which of two rows is on the left must not matter to a run that continues."""
+    X = 3 * data(150, features)
+    every = np.arange(150)
+    K = Gram(kernel, X.astype(dtype)).block(every, every)
+    np.testing.assert_array_equal(K, K.T)
+    if kernel.name in ("rbf", "laplacian"):
+        assert K.max() <= 1
+        if dtype == np.float64:
+            np.testing.assert_array_equal(np.diagonal(K), 1)
+
+
+@pytest.mark.parametrize("scale", [1e-27, 1e-20, 1e20])
+def test_distances_of_tiny_and_huge_numbers(scale, simd):
+    X = scale * data(50, 3)
+    every = np.arange(50)
+    expected = pairwise.rbf_kernel(X / scale, gamma=0.5)
+    for storage in (X, sp.csr_array(X)):
+        K = Gram(Rbf(0.5 / scale**2), storage).block(every, every)
+        np.testing.assert_allclose(K, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_exponential_is_within_two_units_in_the_last_place(dtype, simd):
     low, high = (-87, 88) if dtype == np.float32 else (-708, 709)
     x = np.linspace(low, high, 100_003).astype(dtype)
