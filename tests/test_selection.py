@@ -131,8 +131,8 @@ def test_weights_count_as_repeated_rows_in_fits_and_scores():
     def splits(of):
         return [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for k in range(3)]
 
-    weighted = SVCCV(CS, GAMMAS, cv=splits(folds), tol=1e-8).fit(X, y, sample_weight=times)
-    repeated = SVCCV(CS, GAMMAS, cv=splits(folds[again]), tol=1e-8).fit(X[again], y[again])
+    weighted = SVCCV(CS, GAMMAS, cv=splits(folds), tol=1e-10).fit(X, y, sample_weight=times)
+    repeated = SVCCV(CS, GAMMAS, cv=splits(folds[again]), tol=1e-10).fit(X[again], y[again])
     np.testing.assert_allclose(split_scores(weighted), split_scores(repeated))
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
 

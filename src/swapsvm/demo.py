@@ -189,7 +189,7 @@ def cells(outcome: Outcome) -> dict[str, str]:
         **{heading: str(steps[kind]) for kind, heading in broken.items()},
         "kernel\nvalues": str(model.n_evaluations_),
         "SVs": str(len(model.support_)),
-        "gap": f"{model.relative_gap_:.4f}",
+        "gap": f"{model.relative_gap_:.1e}",
         "accu-\nracy": f"{outcome.accuracy:.1%}",
     }
 
