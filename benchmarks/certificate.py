@@ -1,8 +1,8 @@
 """The duality gap of a fitted model, computed by NumPy from its public attributes, without code of the package.
 
-For a pair of classes the dual is min a'Qa on the simplex, Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / C, and the
-coefficients of the model are y_i a_i / a'Qa. With h = Qa no point of the simplex is below a'Qa by more than
-2 (a'Qa - min h), the gap.
+The coefficients y_i b_i of a pair of classes have the dual value D = sum b - b'Qb / 2, with b >= 0 and
+Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / C, and the function t sum_i y_i b_i (k(x_i, x) + 1) has the primal value
+P(t) = t^2 |w|^2 / 2 + C / 2 sum_i max(0, 1 - t margin_i)^2. The optimum lies between D and the least P(t).
 """
 
 from __future__ import annotations
@@ -11,41 +11,46 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 BLOCK = 2048
 
 
 def relative_gap(model: Any, X: Any, y: np.ndarray) -> float:
-    """The largest relative gap of the pairs: gap / a'Qa."""
+    """The largest relative gap P / D - 1 of the pairs."""
     pairs = combinations(range(len(model.classes_)), 2)
     return max(_pair_gap(model, X, y, a, b) for a, b in pairs)
 
 
 def _pair_gap(model: Any, X: Any, y: np.ndarray, a: int, b: int) -> float:
-    support, weights = _pair_weights(model, a, b)
+    support, b_of = _pair_weights(model, a, b)
     rows = np.flatnonzero(np.isin(y, model.classes_[[a, b]]))
     sign = np.where(y == model.classes_[a], 1.0, -1.0)
     X = X.astype(np.float64)
-    h = np.empty(len(rows))
+    margins = np.empty(len(rows))
     for first in range(0, len(rows), BLOCK):
         part = rows[first : first + BLOCK]
         values = _rbf(X[part], X[support], model.gamma_) + 1.0
-        h[first : first + BLOCK] = sign[part] * (values @ (sign[support] * weights))
-    at = np.searchsorted(rows, support)
-    h[at] += weights / model.C
-    value = float(weights @ h[at])
-    return 2.0 * (value - float(h.min())) / value
+        margins[first : first + BLOCK] = sign[part] * (values @ (sign[support] * b_of))
+    norm = float(b_of @ margins[np.searchsorted(rows, support)])
+    dual = float(b_of.sum()) - norm / 2 - float(b_of @ b_of) / (2 * model.C)
+    found = minimize_scalar(
+        lambda t: t**2 * norm / 2 + model.C / 2 * float((np.maximum(0.0, 1.0 - t * margins) ** 2).sum()),
+        bounds=(0.0, 10.0),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return float(found.fun) / dual - 1.0
 
 
 def _pair_weights(model: Any, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the pair's support vectors and their weights, from the coefficients in LIBSVM's layout."""
+    """Rows of the pair's support vectors and b there, from the coefficients in LIBSVM's layout."""
     owner = np.repeat(np.arange(len(model.classes_)), model.n_support_)
     coef = np.zeros(len(owner))
     coef[owner == a] = model.dual_coef_[b - 1, owner == a]
     coef[owner == b] = model.dual_coef_[a, owner == b]
     used = np.flatnonzero(coef)
-    weights = np.abs(coef[used])
-    return model.support_[used], weights / weights.sum()
+    return model.support_[used], np.abs(coef[used])
 
 
 def _rbf(left: Any, right: Any, gamma: float) -> np.ndarray:

@@ -105,9 +105,9 @@ def test_a_classifier_of_repeated_rows_is_that_of_weighted_ones(storage):
 
 def test_weights_of_equal_rows_add_up():
     weights = RNG.uniform(0.0, 2.0, len(X)) * (RNG.random(len(X)) < 0.8)
-    model = SVC(C=3.0, tol=1e-8, gamma=0.5, class_weight={0: 2.0}).fit(X, Y, weights)
+    model = SVC(C=3.0, tol=1e-10, gamma=0.5, class_weight={0: 2.0}).fit(X, Y, weights)
     totals = np.bincount(WHICH, weights, 150)
-    few = SVC(C=3.0, tol=1e-8, gamma=0.5, class_weight={0: 2.0}).fit(FEW, CLASS, totals)
+    few = SVC(C=3.0, tol=1e-10, gamma=0.5, class_weight={0: 2.0}).fit(FEW, CLASS, totals)
     assert model.results_[0].value == pytest.approx(few.results_[0].value, rel=1e-8)
     np.testing.assert_allclose(model.decision_function(FEW), few.decision_function(FEW), atol=1e-4)
 
@@ -150,8 +150,8 @@ def test_regressions_merge_rows_of_the_same_target():
 @pytest.mark.parametrize("options", [{}, {"contamination": 0.1}, {"kernel": "linear"}], ids=str)
 def test_detectors_merge_rows(estimator, options):
     rows, few = X + 1.0, FEW + 1.0
-    model = estimator(gamma=0.5, tol=1e-9, **options).fit(rows)
-    weighted = estimator(gamma=0.5, tol=1e-9, **options).fit(few, sample_weight=TIMES)
+    model = estimator(gamma=0.5, tol=1e-12, **options).fit(rows)
+    weighted = estimator(gamma=0.5, tol=1e-12, **options).fit(few, sample_weight=TIMES)
     assert set(model.support_) <= set(FIRST)
     np.testing.assert_allclose(model.decision_function(few), weighted.decision_function(few), atol=1e-5)
 

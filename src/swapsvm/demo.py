@@ -194,7 +194,7 @@ def cells(outcome: Outcome, taken: list[str]) -> dict[str, str]:
         **{heading: str(steps[kind]) for kind, heading in broken.items()},
         "kernel\nvalues": str(model.n_evaluations_),
         "SVs": str(len(model.support_)),
-        "gap": f"{model.relative_gap_:.4f}" if model.relative_gap_ >= 1e-4 else f"{model.relative_gap_:.0e}",
+        "gap": f"{model.relative_gap_:.1e}",
         "accu-\nracy": f"{outcome.accuracy:.1%}",
     }
 

@@ -93,7 +93,7 @@ def reduce_support(
     >>> X, y = load_digits(return_X_y=True)
     >>> model = SVC(C=16).fit(X[:1000], y[:1000])
     >>> small = reduce_support(model, X[:1000], y[:1000], max_vectors=200)
-    >>> len(model.support_) > 500, len(small.support_)
+    >>> len(model.support_) > 400, len(small.support_)
     (True, 200)
     >>> bool(model.score(X[1000:], y[1000:]) - small.score(X[1000:], y[1000:]) < 0.01)
     True
