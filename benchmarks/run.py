@@ -63,7 +63,8 @@ class Runner:
 
 
 def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
-    return Task(**{name: record[name] for name in Task.__dataclass_fields__}).key
+    """The key of the task that a line describes; older lines lack the later fields."""
+    return Task(**{name: record[name] for name in Task.__dataclass_fields__ if name in record}).key
 
 
 def in_own_process(task: Task, directory: Path) -> dict[str, Any]:
@@ -120,9 +121,9 @@ def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: C
 def prepare(task: Task, directory: Path) -> None:
     """Data and parameters for the workers, in a format that loads quickly."""
     split = datasets.load(task.data).astype(task.dtype)
-    C, gamma = datasets.parameters_of(task.data, split.X)
+    parameters = datasets.parameters_by_loss(task.data, split.X, task.own_parameters)
     with (directory / "data.pickle").open("wb") as file:
-        pickle.dump((split, C, gamma), file, protocol=5)
+        pickle.dump((split, parameters), file, protocol=5)
 
 
 def line_of(record: dict[str, Any]) -> str:
