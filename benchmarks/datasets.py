@@ -1,4 +1,4 @@
-"""The data: ten real sets, the series w1a..w8a, the kinds, and a synthetic family that grows in one respect at a time."""
+"""The data: ten real sets, the series w1a..w8a, the kinds, and a synthetic family that grows in one respect."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """C and gamma of the kinds: one pair common to all competitors, and one for each loss.
 
-Common: those of parameters.toml for its ten sets; prescribed ones for the noisy family and for the kind with a larger C;
-for the others the pair of kinds.toml with the best mean accuracy of both losses. For each loss: the pair of kinds.toml
-with its best accuracy. ``python -m benchmarks.kinds.tune`` writes kinds.toml.
+Common: those of parameters.toml for its ten sets; prescribed ones for the noisy family and for the kind with a larger
+C; for the others the pair of kinds.toml with the best mean accuracy of both losses. For each loss: the pair of
+kinds.toml with its best accuracy. ``python -m benchmarks.kinds.tune`` writes kinds.toml.
 """
 
 from __future__ import annotations

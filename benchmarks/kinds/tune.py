@@ -3,7 +3,7 @@
 One grid for all: C from 1/4 to 1024 by factors of 4, gamma from 1/16 to 16 times scikit-learn's "scale". 3-fold
 cross-validation on a stratified sample of about 3000 training rows, hinge loss by scikit-learn-intelex (by
 scikit-learn above 15 classes, where intelex predicts slowly) and squared hinge by ours. Ties go to the smaller C, then
-to the smaller gamma. kinds.toml keeps the whole grid. Sets that are in the file are not tuned again unless they are named.
+to the smaller gamma. kinds.toml keeps the whole grid. Sets in the file are not tuned again unless they are named.
 """
 
 from __future__ import annotations
