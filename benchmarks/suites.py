@@ -35,6 +35,7 @@ class Suite:
     repetitions: int = 3
     options: dict[str, Any] = field(default_factory=dict)
     own_parameters: bool = False
+    least_limit: float = 0.0  # seconds for a fit, whatever --limit says
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def full() -> list[Suite]:
         Suite("kinds", DEVELOPMENT, BESIDE),
         Suite("kinds-tuned", DEVELOPMENT, BESIDE, own_parameters=True),
         Suite("growth", tuple(grown(f, rows) for f, sizes in GROWTH.items() for rows in sizes), BESIDE[:3]),
-        Suite("largest", (LARGEST,), ("block",), 1),
+        Suite("largest", (LARGEST,), ("block",), 1, least_limit=600.0),
     ]
 
 
@@ -104,5 +105,6 @@ def tasks_of(suite: Suite, conditions: Conditions) -> Iterator[Task]:
 
 def task_of(suite: Suite, conditions: Conditions, data: str, solver: str, repetition: int) -> Task:
     verify = conditions.verify and suite.name in VERIFIED and repetition == 0
-    same = {**vars(conditions), "verify": verify, "options": suite.options, "own_parameters": suite.own_parameters}
-    return Task(suite.name, data, solver, repetition, **same)
+    same = {**vars(conditions), "verify": verify, "limit": max(conditions.limit, suite.least_limit)}
+    own = {"options": suite.options, "own_parameters": suite.own_parameters}
+    return Task(suite.name, data, solver, repetition, **same, **own)
