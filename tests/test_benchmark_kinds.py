@@ -134,6 +134,13 @@ def test_held_back_sets_have_generators_or_seeds_of_their_own():
     assert {kind_of(name) for name in others} == {kind.name for kind in KINDS}  # not only another seed
 
 
+def test_the_split_is_written_down():
+    text = (run.ROOT / "benchmarks" / "README.md").read_text()
+    for kind in KINDS:
+        lists = (", ".join(names) for names in (kind.development, kind.held_back))
+        assert f"| {kind.name} | {kind.about} | {' | '.join(lists)} |" in text
+
+
 def test_development_runs_do_not_touch_held_back_sets():
     for suite in [*suites.full(), *suites.quick()]:
         assert not set(suite.data) & set(HELD_BACK)
@@ -347,5 +354,8 @@ def test_a_page_without_markers_is_left_alone(lines, tmp_path, text):
 
 def test_the_readme_has_the_markers():
     text = (run.ROOT / "README.md").read_text()
-    assert readme_table.written(text, "x").count("x") > text.count("x")
-    assert WHERE["commit"] in readme_table.note_of([record_of("block", suite="kinds")])
+    assert f"{readme_table.BEGIN}\nthe table\n{readme_table.END}" in readme_table.written(text, "the table")
+
+
+def test_the_table_names_its_commit():
+    assert f"commit {WHERE['commit']}." in readme_table.note_of([record_of("block", suite="kinds")])
