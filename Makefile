@@ -69,9 +69,9 @@ bench bench-quick: $(BIN)/python
 	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
 
-# Kinds of data (benchmarks/README.md): about two hours on two cores with a limit of 120 s for a fit, and a quarter of an
-# hour more for sets without tuned parameters. bench-held-back, about an hour, is for the end: it continues the same file,
-# and its sets are measured once.
+# Kinds of data (benchmarks/README.md): about three hours on two cores with a limit of 120 s for a fit, and half an hour
+# more to tune sets without parameters. bench-held-back, more than an hour, is for the end: it continues the same file, and
+# its sets are measured once.
 bench-kinds bench-held-back: RESULTS = results/bench-kinds
 bench-kinds: SUITES = kinds kinds-tuned growth largest
 bench-held-back: SUITES = held-back held-back-tuned

@@ -12,7 +12,7 @@ from benchmarks.kinds.generators import GENERATORS
 from benchmarks.kinds.held_back_generators import GENERATORS as HELD_BACK_GENERATORS
 from benchmarks.objective import warm_up
 from benchmarks.solvers import COMPETITORS
-from benchmarks.tune import Choice
+from benchmarks.tune import Choice, right_of
 from sklearn.svm import SVC as SklearnSVC
 
 from swapsvm.study import records
@@ -196,6 +196,12 @@ def test_the_best_pair_of_a_loss_is_its_own():
     pairs = {key: (entry[key]["C"], entry[key]["gamma"]) for key in ("common", "hinge", "squared_hinge")}
     assert pairs == {"common": (4.0, 2.0), "hinge": (1.0, 0.125), "squared_hinge": (4.0, 2.0)}
     assert entry["hinge"]["at_border"] and not entry["common"]["at_border"]
+
+
+def test_the_precomputed_kernel_counts_the_same_rows():
+    X, y, _, _ = names.load("clusters m=300 classes=3 features=2")
+    expected = right_of("scikit-learn", X, y, 4.0, 0.3, 1)
+    assert tune.Precomputed(X, y).right(4.0, 0.3) == expected < 300
 
 
 def test_stored_parameters_are_of_known_sets_and_of_the_grid():
