@@ -59,7 +59,8 @@ class Runner:
         return self.keep({**asdict(task), **outcome})
 
     def keep(self, record: dict[str, Any]) -> dict[str, Any]:
-        record |= {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "where": self.where}
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        record |= {"time": stamp, "load": os.getloadavg()[0], "where": self.where}
         records.append(self.output, record)
         return record
 

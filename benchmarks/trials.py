@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import pickle
 import signal
 import tempfile
@@ -110,7 +111,7 @@ class Trials:
         if line["status"] != "ok":
             self.failed.add(key_of(line)[:-1])
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        records.append(self.output, {**line, "time": stamp, "where": self.where})
+        records.append(self.output, {**line, "time": stamp, "load": os.getloadavg()[0], "where": self.where})
         print(line_of(line), flush=True)
 
 

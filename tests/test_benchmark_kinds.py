@@ -314,7 +314,11 @@ def test_a_million_rows_are_judged_by_the_lines_of_their_script(status, minutes)
 
 
 def test_the_report_has_kinds_growth_and_held_back_sets(lines, tmp_path):
-    text = report.write(lines, tmp_path, "results").read_text()
+    million = {"suite": "noisy-scale", "contender": "SVC", "rows": 10**6, "status": "ok", "peak_bytes": 2**30}
+    million |= {"seconds": 1200.0, "relative_gap": 0.02}
+    text = report.write([*lines, million], tmp_path, "results").read_text()
+    assert "| fit, noisy, 10^6 rows, minutes |  | <= 30 | 20 | met |" in text
+    assert "| certified gap, noisy, 10^6 rows |  | <= 0.01 | 0.02 | **not met** |" in text
     figures = {path.stem for path in (tmp_path / "figures").glob("*.png")}
     assert {"kinds", "held-back", "growth"} <= figures
     assert all((tmp_path / "figures" / f"{name}.png").stat().st_size > 10_000 for name in ("kinds", "growth"))

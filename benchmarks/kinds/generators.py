@@ -51,7 +51,7 @@ def bumps(rows: int, world: Rng, rng: Rng, features: int = 8, count: int = 30) -
     X = rng.uniform(-1, 1, (rows, features))
     distances = (X**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2 * X @ centres.T
     f = np.exp(-0.7 * distances) @ heights
-    return X, sign_of(f - np.median(f) + 0.07 * f.std() * rng.standard_normal(rows))
+    return X, sign_of(f - np.median(f) + 0.1 * f.std() * rng.standard_normal(rows))
 
 
 def physics(rows: int, world: Rng, rng: Rng) -> Rows:
