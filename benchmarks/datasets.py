@@ -1,4 +1,4 @@
-"""The data: ten real sets, the series w1a..w8a, and a synthetic family that grows in one respect at a time."""
+"""The data: ten real sets, the series w1a..w8a, the kinds, and a synthetic family that grows in one respect."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from . import kinds
+from .kinds import names
+from .kinds import parameters as of_kinds
 
 REAL = ("a9a", "w8a", "ijcnn1", "shuttle", "letter", "pendigits", "usps", "mnist", "reuters", "kddcup10")
 WEB = tuple(f"w{k}a" for k in range(1, 9))
@@ -76,6 +80,8 @@ def load(name: str) -> Split:
     """A set by its name; OSError if a real set is missing."""
     if name.startswith("synthetic"):
         return synthetic(name).load()
+    if names.is_known(name):
+        return Split(*(_as_matrix(part) for part in kinds.load(name)))
     from swapsvm.datasets import load as load_real
 
     data = load_real(name)
@@ -83,7 +89,8 @@ def load(name: str) -> Split:
 
 
 def _as_matrix(X: Any) -> Any:
-    return sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)  # not all competitors accept sparse arrays
+    """CSR matrix or C-ordered array: not all competitors accept sparse arrays."""
+    return sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def synthetic(name: str) -> Synthetic:
@@ -94,13 +101,20 @@ def synthetic(name: str) -> Synthetic:
 
 
 def parameters_of(name: str, X: Any) -> tuple[float, float]:
-    """C and gamma: tuned for real sets (those of w8a for the whole series), plain values for synthetic sets."""
+    """C and gamma, common to all: tuned for real sets (those of w8a for the whole series) and for kinds."""
     if name.startswith("synthetic"):
         return 1.0, gamma_scale(X)
+    if names.is_known(name):
+        return of_kinds.common(name, X, gamma_scale(X))
     tuned = tuned_parameters().get("w8a" if name in WEB else name)
     if tuned is None:
         raise LookupError(f"parameters.toml has no {name}: python -m benchmarks.tune --data {name}")
     return float(tuned["C"]), float(tuned["gamma"])
+
+
+def parameters_by_loss(name: str, X: Any, own: bool) -> dict[str, tuple[float, float]]:
+    """C and gamma for each loss: tuned for it alone, or the common pair."""
+    return of_kinds.own(name) if own else dict.fromkeys(of_kinds.LOSSES, parameters_of(name, X))
 
 
 @cache

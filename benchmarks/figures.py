@@ -1,4 +1,4 @@
-"""The figures of the report. The colours are those of Okabe and Ito, which colour-blind readers can distinguish."""
+"""The figures of the report."""
 
 from __future__ import annotations
 
@@ -12,44 +12,16 @@ import numpy as np
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from swapsvm.study.records import Record
 
 from .datasets import synthetic
+from .kind_figures import growth_figure, held_back_figure, kinds_figure
+from .style import COLOURS, MARKERS, STYLE, label_ends, plain_numbers
 from .summary import Table, exponent, geometric_mean
 from .targets import OWN, floors
 
-COLOURS = {
-    "block": "#D55E00",
-    "block, 16 MB cache": "#D55E00",
-    "intelex": "#0072B2",
-    "scikit-learn": "#E69F00",
-    "libsvm": "#009E73",
-    "thundersvm": "#CC79A7",
-    "swap2": "#0072B2",
-    "swap": "#56B4E9",
-    "mfw": "#009E73",
-    "fw": "#E69F00",
-    "cvm": "#CC79A7",
-}
-MARKERS = {"intelex": "o", "scikit-learn": "s", "libsvm": "^", "thundersvm": "D", "block": "o"}
-STYLE: Any = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.edgecolor": "#888888",
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.8,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "svg.fonttype": "none",
-    "figure.dpi": 130,
-}
+GOAL = 3.0  # kernel values / floor
 SERIES = {
     "web": "w1a..w8a: rows",
     "rows": "synthetic: rows",
@@ -63,10 +35,13 @@ def draw_all(records: Sequence[Record], directory: Path) -> dict[str, str]:
     """Draw the figures that the records allow; returns their names and captions."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = {
-        "fit": ("Fit time of each peer / ours", ratio_figure(records, "fit_seconds", goal=3.0)),
-        "predict": ("Predict time of each peer / ours", ratio_figure(records, "predict_seconds", goal=2.0)),
+        "fit": ("Fit time of each peer / ours", ratio_figure(records, "fit_seconds", goal=4.0)),
+        "predict": ("Predict time of each peer / ours", ratio_figure(records, "predict_seconds", goal=3.0)),
         "floor": ("Kernel values computed / values the model needs", floor_figure(records)),
         "memory": ("Peak memory of a fit beyond the data", memory_figure(records)),
+        "kinds": ("Fit time of the peers / ours, by kind of data", kinds_figure(records)),
+        "held-back": ("Fit time of the peers / ours, held-back sets", held_back_figure(records)),
+        "growth": ("Fit time against rows", growth_figure(records)),
         "scaling": ("Fit time as one thing grows", scaling_figure(records)),
         "convergence": ("Relative gap against time, our solvers", convergence_figure(records)),
     }
@@ -137,26 +112,18 @@ def lines_for(rows: list[str]) -> tuple[Any, Any]:
     return figure, axes
 
 
-def plain_numbers(axis: Any) -> None:
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-    low, high = axis.get_view_interval()
-    if axis.get_scale() == "log" and high < 300 * low:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-
-
 def floor_figure(records: Sequence[Record]) -> Any:
     found = floors(records)
     if not found:
         return None
     figure, axes = lines_for(list(found))
     axes.set_xscale("linear")
-    axes.set_xlim(0, 1.12 * max(*found.values(), 4))
+    axes.set_xlim(0, 1.12 * max(*found.values(), GOAL))
     axes.barh(range(len(found)), list(found.values()), height=0.55, color=COLOURS[OWN])
     for place, value in enumerate(found.values()):
         axes.annotate(f"{value:.1f}", (value, place), (4, 0), textcoords="offset points", va="center", size=9)
-    axes.axvline(4, color="#444444", linewidth=1, linestyle=(0, (4, 3)))
-    axes.text(4, -0.6, "goal: 4", color="#444444", ha="center", fontsize=8)
+    axes.axvline(GOAL, color="#444444", linewidth=1, linestyle=(0, (4, 3)))
+    axes.text(GOAL, -0.6, f"goal: {GOAL:g}", color="#444444", ha="center", fontsize=8)
     axes.set_xlabel("kernel values computed / floor (support vectors x rows, summed over the pairs of classes)")
     return figure
 
@@ -226,15 +193,6 @@ def draw_series(axes: Any, records: Sequence[Record], suite: str) -> None:
     plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
     label_ends(axes, ends)
-
-
-def label_ends(axes: Any, ends: list[tuple[float, float, str, Any]]) -> None:
-    """Names in the right margin, at the ends of the curves, moved apart where they would overlap."""
-    low, high = np.log(axes.get_ylim())
-    previous = -np.inf
-    for _, y, text, colour in sorted(ends, key=lambda end: (end[1], -end[0])):
-        previous = max((np.log(y) - low) / (high - low), previous + 0.075)
-        axes.text(1.02, previous, text, color=colour, va="center", size=9, transform=axes.transAxes)
 
 
 def convergence_figure(records: Sequence[Record]) -> Any:

@@ -22,7 +22,8 @@ from .certificate import relative_gap
 from .datasets import Split
 from .solvers import COMPETITORS, Competitor
 
-WARM_UP_ROWS = 20  # of each class
+WARM_UP_ROWS = 20  # of each class, and fewer of each of many classes
+MOST_WARM_UP_ROWS = 400
 TRACE_POINTS = 200
 
 
@@ -39,6 +40,7 @@ class Task:
     limit: float  # seconds, of the fit and of the prediction
     options: dict[str, Any] = field(default_factory=dict)
     verify: bool = False
+    own_parameters: bool = False  # C and gamma tuned for the loss, rather than common to all
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -90,7 +92,9 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
 
 def warm_up(competitor: Competitor, split: Split) -> None:
     """Start threads, load libraries and pay first-call costs, on a few rows of each class."""
-    rows = np.concatenate([np.flatnonzero(split.y == label)[:WARM_UP_ROWS] for label in np.unique(split.y)])
+    labels = np.unique(split.y)
+    each = max(2, min(WARM_UP_ROWS, MOST_WARM_UP_ROWS // len(labels)))
+    rows = np.concatenate([np.flatnonzero(split.y == label)[:each] for label in labels])
     competitor.renew()
     competitor.fit(*competitor.convert(split.X[rows], split.y[rows]))
     competitor.predict(split.X[rows])

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from swapsvm.study import records as raw
 from swapsvm.study.records import Record
 
 from .datasets import REAL
 from .figures import SERIES, draw_all, points_of
-from .summary import Cell, Table, exponent, geometric_mean
-from .targets import OWN, TARGETS, accuracy_difference, floor_ratio
-
-MEGABYTE = 2**20
-
-
-def table_lines(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
-
-
-def number(value: float | None, form: str) -> str:
-    return "" if value is None else f"{value:{form}}"
-
+from .kind_sections import growth_section, held_back_section, kinds_section
+from .kinds import DEVELOPMENT
+from .markdown import MEGABYTE, megabytes, number, percent, seconds, size_of, table_lines
+from .summary import Table, exponent, geometric_mean
+from .targets import ALL, OWN, TARGETS, accuracy_difference, floor_ratio
 
 # ---- sections -------------------------------------------------------------------------------------------------
 
@@ -36,9 +26,12 @@ def targets_section(records: Sequence[Record]) -> list[str]:
         value = target.measure(records)
         goal = f"{target.sign} {target.goal:g}"
         rows.append((target.what, target.against, goal, number(value, ".3g"), target.verdict(value)))
-    peers = Table(records, "peers").data
-    known = sum(data in REAL for data in peers)
-    note = f"Over {len(peers)} data sets, {known} of them among the {len(REAL)} that the goals are meant for."
+    measured = Table(records, *ALL).data
+    known, listed = (sum(data in names for data in measured) for names in (REAL, DEVELOPMENT))
+    note = (
+        f"Over {len(measured)} data sets: {known} of the {len(REAL)} real ones and {listed} of the {len(DEVELOPMENT)} "
+        "sets of the kinds, for which the goals are meant. Held-back sets are not among them."
+    )
     return ["## Targets", "", note, "", *table_lines(("what", "against", "goal", "measured", "verdict"), rows)]
 
 
@@ -64,25 +57,6 @@ def ratio_lines(table: Table, name: str) -> list[str]:
     return table_lines((f"time of the peer / {OWN}", *peers), [*rows, last])
 
 
-def size_of(table: Table, data: str) -> str:
-    known = [table.cell(data, s).first for s in table.solvers if table.cell(data, s).records]
-    shape = next((r for r in known if "rows" in r), None)
-    if shape is None:
-        return ""
-    return f"{shape['rows']} x {shape['features']}" + (f", {100 * shape['density']:.2g}% full" * shape["sparse"])
-
-
-def seconds(cell: Cell) -> str:
-    """Median and extremes, or how the run ended."""
-    values = cell.values("fit_seconds")
-    if not cell.records:
-        return ""
-    if not values:
-        return "timeout" if cell.timed_out else f"{cell.first['status']} in {cell.first.get('stage', 'loading')}"
-    ended = "" if all(r["status"] == "ok" for r in cell.records) else f", {cell.records[-1]['status']} later"
-    return f"{cell.median('fit_seconds'):.3g} ({min(values):.3g}-{max(values):.3g}){ended}"
-
-
 def model_section(records: Sequence[Record]) -> list[str]:
     table = Table(records, "peers")
     accuracy = [
@@ -96,11 +70,6 @@ def model_section(records: Sequence[Record]) -> list[str]:
         *table_lines(("test accuracy, %", *table.solvers, "ours - best peer"), accuracy),
         *table_lines(("support vectors", *table.solvers), support),
     ]
-
-
-def percent(cell: Cell) -> str:
-    value = cell.median("accuracy")
-    return "" if value is None else f"{100 * value:.2f}"
 
 
 def effort_section(records: Sequence[Record]) -> list[str]:
@@ -130,11 +99,6 @@ def memory_section(records: Sequence[Record]) -> list[str]:
     rows = [(d, *(number(megabytes(table.cell(d, s)), ".0f") for s in table.solvers)) for d in table.data]
     lines = ["## Memory", "", "Peak of the resident set during a fit beyond what was there before, in megabytes.", ""]
     return [*lines, *table_lines(("data", *table.solvers), rows), *small_cache_lines(records)]
-
-
-def megabytes(cell: Cell) -> float | None:
-    peak = cell.median("peak_bytes")
-    return None if peak is None else peak / MEGABYTE
 
 
 def small_cache_lines(records: Sequence[Record]) -> list[str]:
@@ -221,6 +185,9 @@ def conditions_section(records: Sequence[Record]) -> list[str]:
 
 SECTIONS = {
     "targets": targets_section,
+    "kinds": kinds_section,
+    "held-back": held_back_section,
+    "growth": growth_section,
     "fit": fit_section,
     "predict": predict_section,
     "model": model_section,
@@ -234,11 +201,17 @@ SECTIONS = {
 }
 
 
+OF_PEERS = ("fit", "predict", "model", "floor", "memory", "scaling", "parameters")  # empty without the suite peers
+
+
 def report(records: Sequence[Record], figures: dict[str, str], source: str) -> str:
     """Markdown: each section, followed by the figure of the same name."""
     lines = ["# Benchmarks", "", f"Made by `python -m benchmarks.report` from `{source}`.", ""]
+    without_peers = not Table(records, "peers").data
+    runs = [record for record in records if record.get("suite") != "noisy-scale"]
     for name, section in SECTIONS.items():
-        lines += section(records)
+        if not (without_peers and name in OF_PEERS):
+            lines += section(records if name == "targets" else runs)
         if name in figures:
             lines += [f"![{figures[name]}](figures/{name}.png)", ""]
     return "\n".join(lines)
@@ -254,13 +227,15 @@ def write(records: Sequence[Record], output: Path, source: str) -> Path:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, help="JSON lines of benchmarks.run")
+    parser.add_argument("results", type=Path, nargs="+", help="JSON lines of benchmarks.run, and of noisy_scale")
     parser.add_argument("--output", type=Path, help="directory of the report; by default the name of the results")
     options = parser.parse_args(words)
-    records = raw.read(options.results)
+    first = options.results[0]
+    records = [record for path in options.results for record in raw.read(path)]
     if not records:
-        parser.error(f"{options.results} has no results: run python -m benchmarks.run --output {options.results}")
-    print(write(records, options.output or options.results.with_suffix(""), options.results.name))
+        parser.error(f"{first} has no results: run python -m benchmarks.run --output {first}")
+    source = " ".join(path.name for path in options.results)
+    print(write(records, options.output or first.with_suffix(""), source))
 
 
 if __name__ == "__main__":

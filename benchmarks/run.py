@@ -34,6 +34,8 @@ from .solvers import COMPETITORS
 
 ROOT = Path(__file__).parent.parent
 ENDED_BY_ITSELF = 3600.0  # seconds for the stages without a limit: loading, counting, the certificate
+NOTICE = """These sets are held back: they are measured once, when the work is done, and reported as they come out.
+A solver that is changed because of them needs other held-back sets."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -57,13 +59,15 @@ class Runner:
         return self.keep({**asdict(task), **outcome})
 
     def keep(self, record: dict[str, Any]) -> dict[str, Any]:
-        record |= {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "where": self.where}
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        record |= {"time": stamp, "load": os.getloadavg()[0], "where": self.where}
         records.append(self.output, record)
         return record
 
 
 def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
-    return Task(**{name: record[name] for name in Task.__dataclass_fields__}).key
+    """The key of the task that a line describes; older lines lack the later fields."""
+    return Task(**{name: record[name] for name in Task.__dataclass_fields__ if name in record}).key
 
 
 def in_own_process(task: Task, directory: Path) -> dict[str, Any]:
@@ -120,9 +124,9 @@ def run_data_set(tasks: list[Task], runner: Runner, console: Console, advance: C
 def prepare(task: Task, directory: Path) -> None:
     """Data and parameters for the workers, in a format that loads quickly."""
     split = datasets.load(task.data).astype(task.dtype)
-    C, gamma = datasets.parameters_of(task.data, split.X)
+    parameters = datasets.parameters_by_loss(task.data, split.X, task.own_parameters)
     with (directory / "data.pickle").open("wb") as file:
-        pickle.dump((split, C, gamma), file, protocol=5)
+        pickle.dump((split, parameters), file, protocol=5)
 
 
 def line_of(record: dict[str, Any]) -> str:
@@ -147,7 +151,7 @@ def versions() -> dict[str, str]:
 
 def planned(options: argparse.Namespace) -> list[Task]:
     conditions = suites.Conditions(options.threads, options.dtype, options.limit, options.verify)
-    plan = suites.quick() if options.quick else suites.full()
+    plan = suites.quick() if options.quick else [*suites.full(), *suites.held_back()]
     tasks = [task for suite in plan if suite.name in options.suites for task in suites.tasks_of(suite, conditions)]
     return [
         task
@@ -169,7 +173,22 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--verify", action="store_true", help="recompute our certificates by NumPy in double")
     options = parser.parse_args(words)
     options.limit = options.limit or (20.0 if options.quick else 600.0)
+    check_suites(options, parser)
     return options
+
+
+def check_suites(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Held-back sets are measured alone, and completely."""
+    known = [suite.name for suite in [*suites.full(), *suites.held_back()]]
+    unknown = [name for name in options.suites if name not in known]
+    if unknown:
+        parser.error(f"unknown suites {unknown}: choose from {known}")
+    held = {suite.name for suite in suites.held_back()}
+    if not held & set(options.suites):
+        return
+    if options.quick or options.data or options.solvers or set(options.suites) - held:
+        parser.error("held-back sets are measured once: without --quick, --data, --solvers and other suites")
+    print(NOTICE, flush=True)
 
 
 def main(words: list[str] | None = None) -> None:

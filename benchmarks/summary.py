@@ -54,12 +54,17 @@ def bounded(value: float, bound: str) -> Ratio:
 
 
 class Table:
-    """The runs of one suite by data set and competitor, in the order in which they appear."""
+    """The runs of one suite, or several, by data set and competitor, in the order in which they appear."""
 
-    def __init__(self, records: Iterable[Record], suite: str) -> None:
+    def __init__(self, records: Iterable[Record], *suites: str) -> None:
+        """A data set that occurs in several suites is taken from the first of them."""
+        runs = [r for r in records if r.get("suite") in suites and r["status"] != "absent"]
+        owner: dict[str, str] = {}
+        for record in sorted(runs, key=lambda r: suites.index(r["suite"])):
+            owner.setdefault(record["data"], record["suite"])
         grouped: dict[tuple[str, str], list[Record]] = {}
-        for record in records:
-            if record.get("suite") == suite and record["status"] != "absent":
+        for record in runs:
+            if record["suite"] == owner[record["data"]]:
                 grouped.setdefault((record["data"], record["solver"]), []).append(record)
         self.cells = {key: Cell(tuple(found)) for key, found in grouped.items()}
         self.data = list(dict.fromkeys(data for data, _ in self.cells))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .objective import Task, measure
+from .solvers import COMPETITORS
 
 MEMORY_SHARE = 0.85  # of the machine's memory: one more allocation fails in this process, not in another one
 
@@ -54,7 +55,8 @@ def main(task_path: str, data_path: str, result_path: str) -> None:
     task = Task(**json.loads(Path(task_path).read_text()))
     limit_cores(task.threads)
     with Path(data_path).open("rb") as file:
-        split, C, gamma = pickle.load(file)
+        split, parameters = pickle.load(file)
+    C, gamma = parameters[COMPETITORS[task.solver].loss]
     measure(task, split, C, gamma, Stages(Path(result_path), task.limit))
 
 

@@ -16,6 +16,7 @@ class Competitor(ABC):
     name: str
     module: str  # to import
     distribution: str  # to install
+    loss: str = "hinge"  # or "squared_hinge"
 
     def __init__(self, C: float, gamma: float, threads: int, **options: Any) -> None:
         self.C, self.gamma, self.threads, self.options = C, gamma, threads, options

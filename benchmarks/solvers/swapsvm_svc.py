@@ -12,6 +12,7 @@ from ._base import Competitor
 
 class SwapSVC(Competitor):
     module = distribution = "swapsvm"
+    loss = "squared_hinge"
 
     def make(self) -> Any:
         from swapsvm import SVC
