@@ -141,47 +141,81 @@ def of_every_row(problem: Problem, claim: Claim) -> np.ndarray:
 # ---- the gap ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Reported:
+    """A gap of a result: of the simplex, or primal minus dual at an offset."""
+
+    kind: str
+    gap: float
+    relative: float
+    level: float | None = None
+
+
+def reported_gaps(result: Any) -> list[Reported]:
+    """Both gaps of a result; without a pass over all rows, primal minus dual may be that of an earlier point."""
+    simplex = Reported("gap of the simplex", result.simplex_gap, result.relative_simplex_gap)
+    if not result.full_pass or not np.isfinite(result.primal_gap):
+        return [simplex]
+    primal = Reported("primal minus dual", result.primal_gap, result.relative_primal_gap, result.level)
+    return [simplex, primal]
+
+
 def judged_gap(problem: Problem, model: Any, claim: Claim) -> Outcome:
-    """Whether the true gap, and the true relative gap, are at most what is reported."""
-    verdict, true = compared(claim.result, true_gap(Extended, problem, model, claim))
+    """Whether the true gaps, and the true relative gaps, are at most what is reported."""
+    for reported in reported_gaps(claim.result):
+        outcome = judged(problem, model, claim, reported)
+        if outcome.verdict != "held":
+            break
+    return outcome
+
+
+def judged(problem: Problem, model: Any, claim: Claim, reported: Reported) -> Outcome:
+    """The verdict on one gap."""
+    verdict, true = compared(reported, true_gap(Extended, problem, model, claim, reported.level))
     if verdict == "undecided" and len(claim.rows) ** 2 * problem.X.shape[1] <= MOST_EXACT:
         try:
-            verdict, true = compared(claim.result, true_gap(Exact(), problem, model, claim))
+            verdict, true = compared(reported, true_gap(Exact(), problem, model, claim, reported.level))
         except ImportError:
             return Outcome(problem.estimator, verdict, "gmpy2 is not installed")
-    reported = claim.result.gap
-    ratio = true.gap / reported if reported > 0 else None
+    ratio = true.gap / reported.gap if reported.gap > 0 else None
     detail = (
-        f"true gap {true.gap:.6e} ({true.gap / (true.scale or 1):.3e} relative), reported {reported:.6e} "
-        f"({claim.result.relative_gap:.3e}), stopped by {claim.result.stop_reason}; {problem}"
+        f"{reported.kind} {true.gap:.6e} ({true.gap / (true.scale or 1):.3e} relative), reported {reported.gap:.6e} "
+        f"({reported.relative:.3e}), stopped by {claim.result.stop_reason}; {problem}"
     )
     return Outcome(problem.estimator, verdict, "" if verdict == "held" else detail, ratio)
 
 
-def compared(result: Any, true: truth.Gap) -> tuple[str, truth.Gap]:
+def compared(reported: Reported, true: truth.Gap) -> tuple[str, truth.Gap]:
     """Held, understated, or undecided because of the judge's own error."""
-    room = result.gap * (1 + SLACK) + TINY * true.size - true.gap
-    relative = result.relative_gap * (1 + SLACK) * true.scale + TINY * true.size - true.gap
-    least = min(room, relative) if np.isfinite(result.relative_gap) else room
+    room = reported.gap * (1 + SLACK) + TINY * true.size - true.gap
+    relative = reported.relative * (1 + SLACK) * true.scale + TINY * true.size - true.gap
+    least = min(room, relative) if np.isfinite(reported.relative) else room
     if not np.isfinite(true.error) or abs(least) < true.error:
         return "undecided", true
     return ("held" if least >= 0 else "understated"), true
 
 
-def true_gap(arithmetic: Arithmetic, problem: Problem, model: Any, claim: Claim) -> truth.Gap:
-    """The gap of the weights of a claim, by the definition of its problem."""
+def true_gap(
+    arithmetic: Arithmetic, problem: Problem, model: Any, claim: Claim, level: float | None = None
+) -> truth.Gap:
+    """The gap of the weights of a claim, by the definition of its problem: of the simplex, or at an offset."""
     K = kernel_of(arithmetic, problem, model, claim.rows)
     weight = np.ones(len(claim.rows)) if problem.weights is None else problem.weights[claim.rows]
     one = arithmetic.array(1.0)
     C = arithmetic.array(float(model.C if problem.estimator in ("SVC", "SVR") else model.C_))
     ridge = one / (C * arithmetic.array(weight)) if np.isfinite(float(C)) else arithmetic.array(0.0 * weight)
     if problem.estimator == "SVR":
-        return _tube(arithmetic, problem, claim, K, (C * arithmetic.array(weight), ridge))
+        return _tube(arithmetic, problem, claim, K, (C * arithmetic.array(weight), ridge), level)
     bias, ball = int(problem.estimator == "SVC"), problem.estimator == "SVDD"
-    return truth.simplex_gap(arithmetic, K, claim.signs, ridge, of_every_row(problem, claim), bias=bias, ball=ball)
+    weights = of_every_row(problem, claim)
+    if level is None:
+        return truth.simplex_gap(arithmetic, K, claim.signs, ridge, weights, bias=bias, ball=ball)
+    return truth.primal_gap(arithmetic, K, claim.signs, ridge, weights, level, bias=bias, ball=ball)
 
 
-def _tube(arithmetic: Arithmetic, problem: Problem, claim: Claim, K: truth.Values, costs: Any) -> truth.Gap:
+def _tube(
+    arithmetic: Arithmetic, problem: Problem, claim: Claim, K: truth.Values, costs: Any, level: float | None
+) -> truth.Gap:
     y, epsilon = arithmetic.array(problem.y[claim.rows].astype(float)), problem.parameters["epsilon"]
     cost, ridge = costs
     b, price = of_every_row(problem, claim)[:-1], None
@@ -192,7 +226,8 @@ def _tube(arithmetic: Arithmetic, problem: Problem, claim: Claim, K: truth.Value
         price = arithmetic.array(SPREAD) * spread * total
         price = price if float(price) > 0 else None  # equal targets: a tube without width
     c = np.concatenate([y, -y]) - arithmetic.array(float(epsilon))
-    return truth.tube_gap(arithmetic, K, c, np.concatenate([ridge, ridge]), b, price)
+    width = None if level is None or price is None else max(0.0, -level * float(price))
+    return truth.tube_gap(arithmetic, K, c, np.concatenate([ridge, ridge]), b, price, width)
 
 
 def kernel_of(arithmetic: Arithmetic, problem: Problem, model: Any, rows: np.ndarray) -> truth.Values:

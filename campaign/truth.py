@@ -96,11 +96,53 @@ def simplex_gap(
     return Gap(float(gap), float(scale), float(max(abs(value), abs(c @ a), a @ np.abs(h))), error)
 
 
-def tube_gap(arithmetic: Arithmetic, kernel: Values, c: Any, ridge: Any, b: Any, radius: Any = None) -> Gap:
+def primal_gap(
+    arithmetic: Arithmetic,
+    kernel: Values,
+    signs: np.ndarray,
+    ridge: Any,
+    a: Any,
+    level: float,
+    *,
+    bias: int = 0,
+    ball: bool = False,
+) -> Gap:
+    """Primal minus dual of the problem of ``simplex_gap``, at w = sum a phi with this offset and the best slack.
+
+    With s = Ka - c/2 and nu the offset: |w|^2 - 2 nu + sum_i max(nu - s_i, 0)^2 / D_i, minus the value. With a bias the
+    problem is an SVM: f (P / D - 1) with P at w / nu and D = 1 / (2 f), f = a'Qa.
+    """
+    s, D, a = arithmetic.array(signs), arithmetic.array(ridge), arithmetic.array(a)
+    a, nu, zero = a / a.sum(), arithmetic.array(level), arithmetic.array(np.zeros(len(a)))
+    K = kernel.values + bias
+    c = np.diagonal(kernel.values) if ball else zero
+    margins = s * (K @ (s * a)) - c / 2
+    norm, ridged = s * a @ (K @ (s * a)), a @ (D * a)
+    soft = _floats(D) > 0
+    missed, D = np.maximum(nu - margins, zero), np.where(soft, D, zero + 1)
+    slack = np.where(soft, missed * missed / D, zero).sum()
+    value = c @ a - norm - ridged
+    primal, f = norm - 2 * nu + slack, norm + ridged
+    gap = f * (f * (norm + slack) / (nu * nu) - 1) if bias else primal - value
+    scale = max(abs(value), ridged) if ball else abs(value)
+    noise = kernel.errors @ _floats(a) + (len(a) + 8) * _floats(np.abs(K) @ a) + 8 * _floats(np.abs(c) + abs(nu))
+    noise = noise + (np.diagonal(kernel.errors) if ball else 0.0)
+    sensitivity = np.where(soft, _floats(missed / D), 0.0) + 2 * _floats(a)
+    size = float(abs(norm) + ridged + 2 * abs(nu) + slack + c @ a)
+    factor = max(1.0, float(f / nu) ** 2) if bias else 1.0
+    error = 4 * factor * float(sensitivity @ noise + (len(a) + 8) * size) * arithmetic.epsilon
+    outside = bool((_floats(missed)[~soft] > noise[~soft] * arithmetic.epsilon).any())  # a row without slack
+    return Gap(np.inf if outside else float(gap), float(scale), factor * size, error)
+
+
+def tube_gap(
+    arithmetic: Arithmetic, kernel: Values, c: Any, ridge: Any, b: Any, radius: Any = None, width: float | None = None
+) -> Gap:
     """Of max c'b - b'Qb / 2 over b = (beta, beta*) >= 0, Q = [[K', -K'], [-K', K']] + diag(ridge), K' = K + 1.
 
     Without a radius: the primal value at w = sum b phi and the best slack variables, minus the dual value. With one,
-    the sum of b is at most the radius, which is the price of the tube: radius * max(q, 0) - b'q with q = c - Qb.
+    the sum of b is at most the radius, which is the price of the tube: radius * max(q, 0) - b'q with q = c - Qb; or,
+    for a given width, primal minus dual at that width.
     """
     b, c, D, m = arithmetic.array(b), arithmetic.array(c), arithmetic.array(ridge), len(kernel.values)
     K, u = kernel.values + 1, b[:m] - b[m:]
@@ -108,9 +150,10 @@ def tube_gap(arithmetic: Arithmetic, kernel: Values, c: Any, ridge: Any, b: Any,
     both = np.concatenate([f, -f])
     dual = c @ b - u @ f / 2 - b @ (D * b) / 2
     noise = kernel.errors @ _floats(np.abs(u)) + (m + 8) * _floats(np.abs(K) @ np.abs(u))
-    if radius is None:
-        missed = np.maximum(c - both, arithmetic.array(np.zeros(2 * m)))
-        primal = u @ f / 2 + (missed * missed / D).sum() / 2
+    if radius is None or width is not None:
+        wide = arithmetic.array(width or 0.0)
+        missed = np.maximum(c - both - wide, arithmetic.array(np.zeros(2 * m)))
+        primal = u @ f / 2 + (missed * missed / D).sum() / 2 + (wide * arithmetic.array(radius) if width else 0)
         sensitivity = _floats(missed / D + b)
     else:
         q = c - both - D * b

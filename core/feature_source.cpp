@@ -8,8 +8,7 @@ namespace {
 template <class T, class V>
 class FeatureSource final : public Source<V> {
  public:
-  FeatureSource(Rows<T> data, KernelSpec kernel)
-      : data_(data), kernel_(kernel), spread_(needs_differences(units_lost(data, data, kernel))) {}
+  FeatureSource(Rows<T> data, KernelSpec kernel) : FeatureSource(data, kernel, units_lost(data, data, kernel)) {}
 
   int64_t size() const override { return data_.size; }
   double work() const override {
@@ -33,14 +32,15 @@ class FeatureSource final : public Source<V> {
   void line(int64_t row, Selection others, V* out, const Team& team) const override {
     const SpreadRow z(data_, kernel_.reduction(), row);
     const auto& hot = hot_kernels<T, V>();
-    for_each_piece(data_, others, spreads(), kRowChunk, team, [&](int64_t begin, const Rows<T>& data, Selection some) {
-      hot.line(data, kernel_, z.query(), some, out + begin);
-    });
+    for_each_piece(data_, others, differences_, kRowChunk, team,
+                   [&](int64_t begin, const Rows<T>& data, Selection some) {
+                     hot.line(data, kernel_, z.query(), some, out + begin);
+                   });
   }
 
   // Groups lie interleaved in the data. Range by range, all of them are served while the range is in cache.
   void lines(int64_t row, const std::vector<LineRequest<V>>& requests, const Team& team) const override {
-    if (spreads()) return Source<V>::lines(row, requests, team);
+    if (differences_ && data_.sparse()) return Source<V>::lines(row, requests, team);
     const SpreadRow z(data_, kernel_.reduction(), row);
     const auto& hot = hot_kernels<T, V>();
     parallel_chunks(data_.size, kRowChunk, team, [&](int64_t begin, int64_t count) {
@@ -52,18 +52,18 @@ class FeatureSource final : public Source<V> {
   }
 
   void block(Selection rows, Selection columns, V* out, const Team& team) const override {
-    kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, team, spreads());
+    kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, team, differences_);
   }
 
   void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const override {
     const Rows<T>& right = data_of(z);
     const auto compute = exact ? fused_product<T, double> : fused_product<T, V>;
-    compute(data_, rows, right, z.rows, kernel_, z.coef, out, team, spreads(right, exact));
+    compute(data_, rows, right, z.rows, kernel_, z.coef, out, team, differences(right, exact));
   }
 
   void symmetric_product(Selection rows, const double* coef, bool exact, double* out, const Team& team) const override {
     const auto compute = exact ? swapsvm::symmetric_product<T, double> : swapsvm::symmetric_product<T, V>;
-    compute(data_, rows, kernel_, coef, out, team, spreads(data_, exact));
+    compute(data_, rows, kernel_, coef, out, team, differences(data_, exact));
   }
 
   bool symmetry_pays(int64_t rows, bool exact) const override {
@@ -72,12 +72,17 @@ class FeatureSource final : public Source<V> {
 
   void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const override {
     const Rows<T>& right = data_of(z);
-    const bool differences = spreads(right, exact) || !data_.sparse();
     const auto bounds = exact ? rounding_of_product<T, double> : rounding_of_product<T, V>;
-    bounds(data_, rows, right, z.rows, kernel_, z.coef, differences, exact, bound, team);
+    bounds(data_, rows, right, z.rows, kernel_, z.coef, differences(right, exact), exact, bound, team);
   }
 
  private:
+  FeatureSource(Rows<T> data, KernelSpec kernel, double units)
+      : data_(data),
+        kernel_(kernel),
+        differences_(needs_differences<V>(data, kernel, units)),
+        exact_differences_(needs_differences<double>(data, kernel, units)) {}
+
   struct SpreadRow {
     SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
         : dense((data.features + kAlign - 1) / kAlign * kAlign, V(0)) {
@@ -106,16 +111,15 @@ class FeatureSource final : public Source<V> {
     return *other;
   }
 
-  // Single precision is for speed: rows are never spread out there.
-  bool spreads() const { return spread_ && sizeof(V) == sizeof(double); }
-  bool spreads(const Rows<T>& right, bool exact) const {
-    if (!exact && sizeof(V) < sizeof(double)) return false;
-    return &right == &data_ ? spread_ : needs_differences(units_lost(data_, right, kernel_));
+  bool differences(const Rows<T>& right, bool exact) const {
+    if (&right == &data_) return exact ? exact_differences_ : differences_;
+    const double units = units_lost(data_, right, kernel_);
+    return exact ? needs_differences<double>(data_, kernel_, units) : needs_differences<V>(data_, kernel_, units);
   }
 
   Rows<T> data_;
   KernelSpec kernel_;
-  bool spread_;  // whether distances come from differences of rows that are spread out
+  bool differences_, exact_differences_;  // whether distances are summed from differences: in V, in double
 };
 
 }  // namespace

@@ -3,22 +3,10 @@
 #include "hot.hpp"
 
 #include "simd.hpp"
+#include "tiles.hpp"
 
 namespace swapsvm::SWAPSVM_ISA {
 namespace {
-
-constexpr int kRowsAtOnce = 4;  // rows of a register tile
-
-template <class V>
-constexpr int kStripWidth = kStripVectors * kLanes<V>;
-
-template <Reduction R, class V>
-SWAPSVM_ALWAYS_INLINE Vec<V> add_pair(Vec<V> total, Vec<V> x, Vec<V> z) {
-  if constexpr (R == Reduction::dot) return total + x * z;
-  const Vec<V> difference = x - z;
-  if constexpr (R == Reduction::squared) return total + difference * difference;
-  return total + absolute<V>(difference);
-}
 
 // Lane l is all ones if l < count: cuts what a load reads past the end of a row.
 template <class V>
@@ -106,7 +94,7 @@ SWAPSVM_ALWAYS_INLINE Vec<V> gather(const V* z, const Index* places) {
 // Partial sums of one row, a vector of its entries at a time. Lanes past the end of the row are read from the next rows
 // and cut to x = 0, which adds nothing to any of the reductions: no branch depends on the length of a short row.
 template <Reduction R, class V, class T>
-SWAPSVM_ALWAYS_INLINE Vec<V> sparse_row(const Rows<T>& data, int64_t row, int64_t entries, const V* z) {
+SWAPSVM_ALWAYS_INLINE Vec<V> sparse_entries(const Rows<T>& data, int64_t row, int64_t entries, const V* z) {
   constexpr int lanes = kLanes<V>;
   Vec<V> total = {};
   const int64_t end = data.indptr[row + 1];
@@ -132,50 +120,13 @@ void sparse_line(const Rows<T>& data, const Query<V>& z, Selection rows, V* out)
     const int count = int(rows.count - first < lanes ? rows.count - first : lanes);
     Vec<V> totals[lanes];
     for (int r = 0; r < lanes; ++r)
-      totals[r] = r < count ? sparse_row<R, V>(data, rows[first + r], entries, z.dense) : Vec<V>{};
+      totals[r] = r < count ? sparse_entries<R, V>(data, rows[first + r], entries, z.dense) : Vec<V>{};
     Vec<V> reduced = row_sums<V>(totals) + z.offset;
     if constexpr (R != Reduction::dot) reduced = larger<V>(reduced, Vec<V>{});  // rounding can leave -1e-7
     if (count == lanes)
       store<V>(out + first, reduced);
     else
       for (int k = 0; k < count; ++k) out[first + k] = reduced[k];
-  }
-}
-
-template <class V, class Map>
-SWAPSVM_ALWAYS_INLINE void transform(V* values, int64_t count, Map map) {
-  constexpr int lanes = kLanes<V>;
-  int64_t k = 0;
-  for (; k + lanes <= count; k += lanes) store<V>(values + k, map(load<V>(values + k)));
-  const int remaining = int(count - k) % lanes;
-  if (!remaining) return;
-  V rest[lanes] = {};
-  for (int l = 0; l < remaining; ++l) rest[l] = values[k + l];
-  store<V>(rest, map(load<V>(rest)));
-  for (int l = 0; l < remaining; ++l) values[k + l] = rest[l];
-}
-
-template <class V>
-SWAPSVM_ALWAYS_INLINE Vec<V> integer_power(Vec<V> base, int exponent) {
-  Vec<V> result = splat<V>(V(1));
-  for (; exponent > 0; exponent >>= 1, base = base * base)
-    if (exponent & 1) result = result * base;
-  return result;
-}
-
-template <class V>
-void finish(const KernelSpec& kernel, V* values, int64_t count) {
-  const V gamma = V(kernel.gamma), coef0 = V(kernel.coef0);
-  switch (kernel.kind) {
-    case KernelKind::linear: return;
-    case KernelKind::rbf:
-    case KernelKind::laplacian:
-      return transform<V>(values, count, [=](Vec<V> x) { return exponential<V>(x * -gamma); });
-    case KernelKind::sigmoid:
-      return transform<V>(values, count, [=](Vec<V> x) { return hyperbolic_tangent<V>(x * gamma + coef0); });
-    case KernelKind::poly:
-      return transform<V>(values, count,
-                          [=, d = kernel.degree](Vec<V> x) { return integer_power<V>(x * gamma + coef0, d); });
   }
 }
 
@@ -197,171 +148,124 @@ void line(const Rows<T>& data, const KernelSpec& kernel, const Query<V>& z, Sele
   finish<V>(kernel, out, rows.count);
 }
 
-template <Reduction R, class T, class V>
-SWAPSVM_ALWAYS_INLINE void dense_tile(const T* const* x, const V* strip, int64_t features, V* out) {
-  Vec<V> total[kRowsAtOnce][kStripVectors] = {};
-  for (int64_t f = 0; f < features; ++f, strip += kStripWidth<V>) {
-#pragma GCC unroll 4
-    for (int s = 0; s < kStripVectors; ++s) {
-      const Vec<V> z = load<V>(strip + s * kLanes<V>);
-#pragma GCC unroll 4
-      for (int k = 0; k < kRowsAtOnce; ++k) total[k][s] = add_pair<R, V>(total[k][s], splat<V>(V(x[k][f])), z);
-    }
-  }
-#pragma GCC unroll 4
-  for (int k = 0; k < kRowsAtOnce; ++k)
-#pragma GCC unroll 4
-    for (int s = 0; s < kStripVectors; ++s) store<V>(out + (k * kStripVectors + s) * kLanes<V>, total[k][s]);
+template <class V>
+SWAPSVM_ALWAYS_INLINE int64_t width_of(const Packed<V>& block, int64_t column) {
+  return block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>;
 }
 
-template <Reduction R, class T, class V>
-SWAPSVM_ALWAYS_INLINE void sparse_tile(const Rows<T>& data, int64_t row, const V* strip, const V* offsets, V* out) {
-  Vec<V> total[kStripVectors];
-  for (int s = 0; s < kStripVectors; ++s) total[s] = load<V>(offsets + s * kLanes<V>);
-  V own = 0;  // what does not depend on z: sum of x_f^2
-  for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) {
-    const V x = V(data.data[p]);
-    const V* zf = strip + int64_t(data.indices[p]) * kStripWidth<V>;
-    if constexpr (R == Reduction::squared) own += x * x;
-#pragma GCC unroll 4
-    for (int s = 0; s < kStripVectors; ++s) {
-      const Vec<V> z = load<V>(zf + s * kLanes<V>);
-      if constexpr (R == Reduction::dot) total[s] += splat<V>(x) * z;
-      if constexpr (R == Reduction::squared) total[s] -= splat<V>(2 * x) * z;
-      if constexpr (R == Reduction::absolute) total[s] += absolute<V>(splat<V>(x) - z) - absolute<V>(z);
-    }
-  }
-  for (int s = 0; s < kStripVectors; ++s) {
-    Vec<V> reduced = total[s] + own;
-    if constexpr (R != Reduction::dot) reduced = larger<V>(reduced, Vec<V>{});
-    store<V>(out + s * kLanes<V>, reduced);
-  }
-}
+// The values themselves: out[k * stride + b].
+template <class V>
+struct StoredValues {
+  const Packed<V>& block;
+  V* out;
+  int64_t stride, column = 0;
 
-template <Reduction R, class T, class V>
-void reduced_tile(const Rows<T>& data, const Packed<V>& block, int64_t strip, const int64_t* rows, V* out) {
-  const V* values = block.strips + strip * block.features * kStripWidth<V>;
-  if (data.sparse()) {
-    for (int k = 0; k < kRowsAtOnce; ++k)
-      sparse_tile<R, T, V>(data, rows[k], values, block.offsets + strip * kStripWidth<V>, out + k * kStripWidth<V>);
-  } else {
-    const T* x[kRowsAtOnce];
-    for (int k = 0; k < kRowsAtOnce; ++k) x[k] = data.data + rows[k] * data.features;
-    dense_tile<R, T, V>(x, values, block.features, out);
-  }
-}
-
-// Kernel values [kRowsAtOnce][kStripWidth] of a few rows against one strip.
-template <class T, class V>
-void tile(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, int64_t strip, const int64_t* rows,
-          V* out) {
-  switch (kernel.reduction()) {
-    case Reduction::dot: reduced_tile<Reduction::dot>(data, block, strip, rows, out); break;
-    case Reduction::squared: reduced_tile<Reduction::squared>(data, block, strip, rows, out); break;
-    case Reduction::absolute: reduced_tile<Reduction::absolute>(data, block, strip, rows, out); break;
-  }
-  finish<V>(kernel, out, kRowsAtOnce * kStripWidth<V>);
-}
-
-// The rows of one tile; past the last row the last row again, whose values nobody takes.
-struct RowsOfTile {
-  int64_t at[kRowsAtOnce];
-  int count;
-
-  SWAPSVM_ALWAYS_INLINE RowsOfTile(Selection rows, int64_t first)
-      : count(int(rows.count - first < kRowsAtOnce ? rows.count - first : kRowsAtOnce)) {
-    for (int k = 0; k < kRowsAtOnce; ++k) at[k] = rows[first + (k < count ? k : count - 1)];
+  void begin(int64_t first_column) { column = first_column; }
+  void end(int64_t) {}
+  SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) {
+    V values[kRowsAtOnce * kStripWidth<V>];
+    store_tile<V>(tile, values);
+    const int64_t width = width_of(block, column);
+    for (int k = 0; k < count; ++k)
+      __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * size_t(width));
   }
 };
 
-// Strip by strip, all rows: a strip stays in the first or second cache while the rows pass by.
 template <class T, class V>
 void block_values(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, V* out,
                   int64_t stride) {
-  V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
-    const int64_t width = block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>;
-    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-      const RowsOfTile tile_rows(rows, first);
-      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      for (int k = 0; k < tile_rows.count; ++k)
-        __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * width);
-    }
-  }
+  StoredValues<V> values{block, out, stride};
+  for_each_tile(data, kernel, block, rows, values);
 }
 
-// Adds the sums over one strip, in V: float sums of thousands of terms would be the noise of h.
+// Sums over the columns: in V over one strip, as float sums of thousands of terms would be the noise of h, then in
+// double.
 template <class V>
-SWAPSVM_ALWAYS_INLINE void add_rows(const V* values, const V* coef, int count, double* out) {
-  for (int k = 0; k < count; ++k) {
-    Vec<V> strip = {};
+struct RowSums {
+  const V* coef;
+  double* out;
+  Vec<V> strip[kStripVectors] = {};
+
+  SWAPSVM_ALWAYS_INLINE void begin(int64_t column) {
 #pragma GCC unroll 4
-    for (int s = 0; s < kStripWidth<V>; s += kLanes<V>)
-      strip += load<V>(values + k * kStripWidth<V> + s) * load<V>(coef + s);
-    out[k] += double(sum<V>(strip));
+    for (int s = 0; s < kStripVectors; ++s) strip[s] = load<V>(coef + column + s * kLanes<V>);
   }
-}
+  SWAPSVM_ALWAYS_INLINE void end(int64_t) {}
+  SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) const {
+    Vec<V> sums[kRowsAtOnce];
+#pragma GCC unroll 8
+    for (int k = 0; k < kRowsAtOnce; ++k) {
+      sums[k] = tile.at[k][0] * strip[0];
+#pragma GCC unroll 4
+      for (int s = 1; s < kStripVectors; ++s) sums[k] += tile.at[k][s] * strip[s];
+    }
+    V totals[kRowsAtOnce];
+    tile_sums<V>(sums, totals);
+    if (__builtin_expect(count == kRowsAtOnce, 1))
+#pragma GCC unroll 8
+      for (int k = 0; k < kRowsAtOnce; ++k) out[first + k] += double(totals[k]);
+    else
+      for (int k = 0; k < count; ++k) out[first + k] += double(totals[k]);
+  }
+};
 
 template <class T, class V>
 void product(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows, double* out) {
-  V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
-    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-      const RowsOfTile tile_rows(rows, first);
-      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      add_rows(values, block.coef + column, tile_rows.count, out + first);
-    }
-  }
+  RowSums<V> sums{block.coef, out};
+  for_each_tile(data, kernel, block, rows, sums);
 }
 
-// Sums over the rows of the columns of one strip: in V over kRowsSummed rows, then in double.
+// Sums over the rows: in V over kRowsSummed rows, then in double.
 template <class V>
-class ColumnSums {
- public:
-  SWAPSVM_ALWAYS_INLINE void add(const V* values, const V* coef) {
-#pragma GCC unroll 4
-    for (int k = 0; k < kRowsAtOnce; ++k)
-#pragma GCC unroll 4
-      for (int s = 0; s < kStripVectors; ++s)
-        some_[s] += splat<V>(coef[k]) * load<V>(values + k * kStripWidth<V> + s * kLanes<V>);
-    if ((rows_ += kRowsAtOnce) == kRowsSummed) flush();
+struct ColumnSums {
+  const Packed<V>& block;
+  const double* coef;  // of the rows
+  double* out;
+  Vec<V> some[kStripVectors] = {};
+  double sums[kStripWidth<V>] = {};
+  int rows = 0;
+
+  SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) {
+    V weights[kRowsAtOnce] = {};
+    for (int k = 0; k < count; ++k) weights[k] = V(coef[first + k]);
+    for_each_vector([&](int k, int s) { some[s] += splat<V>(weights[k]) * tile.at[k][s]; });
+    if ((rows += kRowsAtOnce) == kRowsSummed) flush();
   }
-  SWAPSVM_ALWAYS_INLINE void give(double* out, int64_t width) {
+  SWAPSVM_ALWAYS_INLINE void end(int64_t column) {
     flush();
-    for (int64_t b = 0; b < width; ++b) out[b] += sums_[b];
+    for (int64_t b = 0; b < width_of(block, column); ++b) out[column + b] += sums[b];
+    for (int b = 0; b < kStripWidth<V>; ++b) sums[b] = 0;
   }
 
  private:
   SWAPSVM_ALWAYS_INLINE void flush() {
-    V some[kStripWidth<V>];
-    for (int s = 0; s < kStripVectors; ++s) store<V>(some + s * kLanes<V>, some_[s]), some_[s] = Vec<V>{};
+    V values[kStripWidth<V>];
+    for (int s = 0; s < kStripVectors; ++s) store<V>(values + s * kLanes<V>, some[s]), some[s] = Vec<V>{};
     for (int b = 0; b < kStripWidth<V>; b += kLanes<double>)
-      store<double>(sums_ + b, load<double>(sums_ + b) + load<double>(some + b));
-    rows_ = 0;
+      store<double>(sums + b, load<double>(sums + b) + load<double>(values + b));
+    rows = 0;
   }
-
-  Vec<V> some_[kStripVectors] = {};
-  double sums_[kStripWidth<V>] = {};
-  int rows_ = 0;
 };
 static_assert(kRowsSummed % kRowsAtOnce == 0);
+
+template <class V>
+struct BothSums {
+  RowSums<V> row;
+  ColumnSums<V> column;
+
+  SWAPSVM_ALWAYS_INLINE void begin(int64_t first_column) { row.begin(first_column); }
+  SWAPSVM_ALWAYS_INLINE void end(int64_t first_column) { column.end(first_column); }
+  SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) {
+    row.take(tile, first, count);
+    column.take(tile, first, count);
+  }
+};
 
 template <class T, class V>
 void both_products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, Selection rows,
                    const double* row_coef, double* row_sums, double* column_sums) {
-  V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
-    ColumnSums<V> sums;
-    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-      const RowsOfTile tile_rows(rows, first);
-      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      add_rows(values, block.coef + column, tile_rows.count, row_sums + first);
-      V coef[kRowsAtOnce] = {};
-      for (int k = 0; k < tile_rows.count; ++k) coef[k] = V(row_coef[first + k]);
-      sums.add(values, coef);
-    }
-    sums.give(column_sums + column, block.count - column < kStripWidth<V> ? block.count - column : kStripWidth<V>);
-  }
+  BothSums<V> sums{{block.coef, row_sums}, {block, row_coef, column_sums}};
+  for_each_tile(data, kernel, block, rows, sums);
 }
 
 // `Width` vectors of outputs of the rows of a tile: acc[k] = sum_b values[k][b] coefs[b].
@@ -370,7 +274,7 @@ SWAPSVM_ALWAYS_INLINE void add_outputs(const V* values, const V* coefs, int64_t 
   constexpr int lanes = kLanes<V>;
   Vec<V> acc[kRowsAtOnce][Width] = {};
   for (int b = 0; b < kStripWidth<V>; ++b, coefs += outputs)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int k = 0; k < kRowsAtOnce; ++k)
 #pragma GCC unroll 2
       for (int w = 0; w < Width; ++w)
@@ -380,23 +284,38 @@ SWAPSVM_ALWAYS_INLINE void add_outputs(const V* values, const V* coefs, int64_t 
       for (int l = 0; l < lanes; ++l) out[k * outputs + w * lanes + l] += double(acc[k][w][l]);
 }
 
+// Sums over the columns for several vectors of coefficients, coefs[b * outputs + o].
+template <class V>
+struct OutputSums {
+  const V* coefs;
+  int64_t outputs;
+  double* out;
+  int64_t column = 0;
+
+  void begin(int64_t first_column) { column = first_column; }
+  void end(int64_t) {}
+  SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) const {
+    V values[kRowsAtOnce * kStripWidth<V>];
+    store_tile<V>(tile, values);
+    add(values, first, count);
+  }
+
+ private:
+  SWAPSVM_NOT_INLINE void add(const V* values, int64_t first, int count) const {
+    constexpr int lanes = kLanes<V>;
+    const V* strip = coefs + column * outputs;
+    double* sums = out + first * outputs;
+    int64_t o = 0;
+    for (; o + 2 * lanes <= outputs; o += 2 * lanes) add_outputs<2, V>(values, strip + o, outputs, count, sums + o);
+    if (o < outputs) add_outputs<1, V>(values, strip + o, outputs, count, sums + o);
+  }
+};
+
 template <class T, class V>
 void products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& block, const V* coefs, int64_t outputs,
               Selection rows, double* out) {
-  constexpr int lanes = kLanes<V>;
-  V values[kRowsAtOnce * kStripWidth<V>];
-  for (int64_t column = 0; column < block.count; column += kStripWidth<V>) {
-    for (int64_t first = 0; first < rows.count; first += kRowsAtOnce) {
-      const RowsOfTile tile_rows(rows, first);
-      tile(data, kernel, block, column / kStripWidth<V>, tile_rows.at, values);
-      const V* strip = coefs + column * outputs;
-      double* sums = out + first * outputs;
-      int64_t o = 0;
-      for (; o + 2 * lanes <= outputs; o += 2 * lanes)
-        add_outputs<2, V>(values, strip + o, outputs, tile_rows.count, sums + o);
-      if (o < outputs) add_outputs<1, V>(values, strip + o, outputs, tile_rows.count, sums + o);
-    }
-  }
+  OutputSums<V> sums{coefs, outputs, out};
+  for_each_tile(data, kernel, block, rows, sums);
 }
 
 template <class V>

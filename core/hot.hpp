@@ -26,12 +26,14 @@ struct Query {
 template <class V>
 struct Packed {
   const V* strips = nullptr;
-  const V* offsets = nullptr;  // per row of the block, as in Query
+  const V* offsets = nullptr;  // per row of the block, as in Query; of dense rows |z|^2
   const V* coef = nullptr;     // per row of the block, zero in the padding
   int64_t count = 0;           // rows in the block
   int64_t features = 0;
+  bool differences = true;  // squared distances of dense rows are summed from differences, else |x|^2 + |z|^2 - 2 x'z
 };
 
+inline constexpr int64_t kPanel = 128;  // features of dense rows that are summed in one go
 inline constexpr int kRowsSummed = 12;  // values of a column that are added in V before their sum goes to double
 inline constexpr int kAlign = 16;       // numbers: the widest vector is 16 floats
 

@@ -32,8 +32,8 @@ template <class V>
 class PackedBlock {
  public:
   template <class T>
-  PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width)
-      : features_(data.features), count_(rows.count) {
+  PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width, bool differences)
+      : features_(data.features), count_(rows.count), differences_(differences) {
     const int64_t padded = (rows.count + width - 1) / width * width;
     strips_ = aligned_array<V>(padded * data.features);
     std::fill_n(strips_.get(), padded * data.features, V(0));
@@ -41,19 +41,22 @@ class PackedBlock {
     coef_.assign(padded, V(0));
     for (int64_t b = 0; b < rows.count; ++b) {
       V* column = strips_.get() + (b / width) * data.features * width + b % width;
+      double offset = 0;
       for_each_entry(data, rows[b], [&](int64_t f, T value) {
         column[f * width] = V(value);
-        offsets_[b] += zeros_part(reduction, V(value));
+        offset += zeros_part(reduction, double(V(value)));
       });
+      offsets_[b] = V(offset);
       if (coef) coef_[b] = V(coef[b]);
     }
   }
-  Packed<V> view() const { return {strips_.get(), offsets_.data(), coef_.data(), count_, features_}; }
+  Packed<V> view() const { return {strips_.get(), offsets_.data(), coef_.data(), count_, features_, differences_}; }
 
  private:
   AlignedArray<V> strips_;
   std::vector<V> offsets_, coef_;
   int64_t features_, count_;
+  bool differences_;
 };
 
 template <class V>
@@ -65,21 +68,21 @@ int64_t packed_rows(int64_t features, int width) {
 // Calls body(first, packed block) for consecutive pieces of `columns` that stay in cache.
 template <class V, class T, class Body>
 void for_each_packed(const Rows<T>& data, const KernelSpec& kernel, Selection columns, const double* coef, int width,
-                     Body body) {
+                     bool differences, Body body) {
   const int64_t step = packed_rows<V>(data.features, width);
   for (int64_t first = 0; first < columns.count; first += step) {
     const int64_t count = columns.count - first < step ? columns.count - first : step;
     const PackedBlock<V> block(data, kernel.reduction(), columns.part(first, count), coef ? coef + first : nullptr,
-                               width);
+                               width, differences);
     body(first, block.view());
   }
 }
 
-// Calls body(data, rows). Sparse rows can be `spread` out first: distances are then summed from differences, which
+// Calls body(data, rows). If distances are to be summed from `differences`, sparse rows are spread out first, which
 // costs all columns but no digits.
 template <class T, class Body>
-void with_spread(const Rows<T>& data, Selection rows, bool spread, const Body& body) {
-  if (!spread) return body(data, rows);
+void with_spread(const Rows<T>& data, Selection rows, bool differences, const Body& body) {
+  if (!differences || !data.sparse()) return body(data, rows);
   std::vector<T> values(size_t(rows.count * data.features), T(0));
   for (int64_t r = 0; r < rows.count; ++r)
     for_each_entry(data, rows[r], [&](int64_t f, T x) { values[size_t(r * data.features + f)] = x; });
@@ -88,12 +91,13 @@ void with_spread(const Rows<T>& data, Selection rows, bool spread, const Body& b
 
 // Calls body(first, data, rows) for consecutive pieces of rows, in parallel.
 template <class T, class Body>
-void for_each_piece(const Rows<T>& data, Selection rows, bool spread, int64_t chunk, const Team& team,
+void for_each_piece(const Rows<T>& data, Selection rows, bool differences, int64_t chunk, const Team& team,
                     const Body& body) {
   constexpr int64_t kSpreadNumbers = 1 << 19;
-  if (spread) chunk = std::max<int64_t>(4, std::min(chunk, kSpreadNumbers / std::max<int64_t>(data.features, 1)));
+  if (differences && data.sparse())
+    chunk = std::max<int64_t>(4, std::min(chunk, kSpreadNumbers / std::max<int64_t>(data.features, 1)));
   parallel_chunks(rows.count, chunk, team, [&](int64_t begin, int64_t count) {
-    with_spread(data, rows.part(begin, count), spread,
+    with_spread(data, rows.part(begin, count), differences,
                 [&](const Rows<T>& some, Selection places) { body(begin, some, places); });
   });
 }

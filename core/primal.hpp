@@ -61,8 +61,12 @@ struct BoundedPoint {
     return scales ? scaled_gap(excess, mean, std::abs(mean - level), level) : excess;
   }
   // The level at which the derivative of P by 1/nu, or of G, is 0 if the same variables stay below it.
+  // Where w is of no use, as with contradicting labels, the best multiple of it is 0, and the level infinite.
   double next_level(const Shortfall& s) const {
-    return std::fmin(scales ? (norm + s.second) / s.first : (1 + s.first) / s.inverse, s.ceiling);
+    constexpr double kLargest = 100;
+    const double multiple = s.first / (norm + s.second);
+    const double scaled = multiple * kLargest * mean > 1 ? 1 / multiple : kLargest * mean;
+    return std::fmin(scales ? scaled : (1 + s.first) / s.inverse, s.ceiling);
   }
 };
 

@@ -6,34 +6,37 @@ namespace swapsvm {
 
 template <class T, class V>
 void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
-                   const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool spread) {
+                   const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool differences) {
   const auto& hot = hot_kernels<T, V>();
   for (int64_t r = 0; r < rows.count; ++r) out[r] = 0;
-  for_each_packed<V>(right, kernel, columns, coef, hot.strip_width, [&](int64_t, Packed<V> block) {
-    for_each_piece(left, rows, spread, kRowChunk / 4, team, [&](int64_t begin, const Rows<T>& data, Selection some) {
-      hot.product(data, kernel, block, some, out + begin);
-    });
+  for_each_packed<V>(right, kernel, columns, coef, hot.strip_width, differences, [&](int64_t, Packed<V> block) {
+    for_each_piece(left, rows, differences, kRowChunk / 4, team,
+                   [&](int64_t begin, const Rows<T>& data, Selection some) {
+                     hot.product(data, kernel, block, some, out + begin);
+                   });
   });
 }
 
 template <class T, class V>
 void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
-                  const KernelSpec& kernel, V* out, const Team& team, bool spread) {
+                  const KernelSpec& kernel, V* out, const Team& team, bool differences) {
   const auto& hot = hot_kernels<T, V>();
-  for_each_packed<V>(right, kernel, columns, nullptr, hot.strip_width, [&](int64_t first, Packed<V> block) {
-    for_each_piece(left, rows, spread, kRowChunk / 4, team, [&](int64_t begin, const Rows<T>& data, Selection some) {
-      hot.block(data, kernel, block, some, out + begin * columns.count + first, columns.count);
-    });
-  });
+  for_each_packed<V>(
+      right, kernel, columns, nullptr, hot.strip_width, differences, [&](int64_t first, Packed<V> block) {
+        for_each_piece(left, rows, differences, kRowChunk / 4, team,
+                       [&](int64_t begin, const Rows<T>& data, Selection some) {
+                         hot.block(data, kernel, block, some, out + begin * columns.count + first, columns.count);
+                       });
+      });
 }
 
 template <class T, class V>
 static void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
-                           int64_t outputs, double* out, const Team& team, bool spread) {
+                           int64_t outputs, double* out, const Team& team, bool differences) {
   const auto& hot = hot_kernels<T, V>();
   const int64_t padded = (outputs + hot.lanes - 1) / hot.lanes * hot.lanes;
   std::fill_n(out, left.size * outputs, 0.0);
-  for_each_packed<V>(right, kernel, all_rows(right.size), nullptr, hot.strip_width,
+  for_each_packed<V>(right, kernel, all_rows(right.size), nullptr, hot.strip_width, differences,
                      [&](int64_t first, Packed<V> block) {
                        const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
                        const AlignedArray<V> some = aligned_array<V>(strips * hot.strip_width * padded);
@@ -41,7 +44,7 @@ static void fused_products(const Rows<T>& left, const Rows<T>& right, const Kern
                        for (int64_t b = 0; b < block.count; ++b)
                          for (int64_t o = 0; o < outputs; ++o)
                            some[b * padded + o] = V(coefs[(first + b) * outputs + o]);
-                       for_each_piece(left, all_rows(left.size), spread, kRowChunk / 4, team,
+                       for_each_piece(left, all_rows(left.size), differences, kRowChunk / 4, team,
                                       [&](int64_t begin, const Rows<T>& data, Selection piece) {
                                         std::vector<double> sums(size_t(piece.count * padded), 0.0);
                                         hot.products(data, kernel, block, some.get(), padded, piece, sums.data());
@@ -57,13 +60,13 @@ void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec&
                     int64_t outputs, double* out, const Team& team) {
   check_same_features(left, right);
   const double units = units_lost(left, right, kernel);
-  if (sizeof(V) < sizeof(double) && (needs_double(units) || !fits_float(left, right, kernel)))
+  if (sizeof(V) < sizeof(double) && ((left.sparse() && needs_double(units)) || !fits_float(left, right, kernel)))
     return cross_products<T, double>(left, right, kernel, coefs, outputs, out, team);
-  const bool spread = needs_differences(units);
+  const bool differences = needs_differences<V>(left, kernel, units);
   if (outputs == 1)  // has a faster way
-    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, team, spread);
+    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, team, differences);
   else
-    fused_products<T, V>(left, right, kernel, coefs, outputs, out, team, spread);
+    fused_products<T, V>(left, right, kernel, coefs, outputs, out, team, differences);
 }
 
 #define SWAPSVM_INSTANTIATE(T, V)                                                                               \

@@ -8,14 +8,15 @@
 namespace swapsvm {
 
 // out[r] = sum_c coef[c] k(left_r, right_c): the product of sweeps, samples and certificates.
+// `differences`: distances are summed from differences, else, squared ones, as |x|^2 + |z|^2 - 2 x'z.
 template <class T, class V>
 void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
-                   const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool spread);
+                   const KernelSpec& kernel, const double* coef, double* out, const Team& team, bool differences);
 
 // The same for the product of rows with themselves; each value is computed once. See symmetric_product.cpp.
 template <class T, class V>
 void symmetric_product(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, double* out,
-                       const Team& team, bool spread);
+                       const Team& team, bool differences);
 // Whether this many rows are enough, and not so wide that packing blocks of them would take the time.
 template <class V>
 bool symmetry_pays(int64_t features, int64_t rows);
@@ -23,7 +24,7 @@ bool symmetry_pays(int64_t features, int64_t rows);
 // out[r * columns.count + c] = k(left_r, right_c)
 template <class T, class V>
 void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
-                  const KernelSpec& kernel, V* out, const Team& team, bool spread);
+                  const KernelSpec& kernel, V* out, const Team& team, bool differences);
 
 // Several vectors of coefficients, coefs[c * outputs + o], for all rows: out[r * outputs + o]. Kernel values are in V,
 // or in double where those in float would be wrong.
@@ -32,7 +33,7 @@ void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec&
                     int64_t outputs, double* out, const Team& team);
 
 // Bounds on |computed - true| of fused_product in arithmetic of type V for each of the rows; see rounding.cpp.
-// `differences`: distances are summed from differences. `exact`: strips are summed in double, not kept lines.
+// `exact`: strips are summed in double, not kept lines.
 template <class T, class V>
 void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
                          const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
@@ -41,12 +42,14 @@ void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& rig
 // Of sums of given values, each at most `largest`: n u times the sum of their absolute values.
 double rounding_of_sum(const Vectors& z, double largest);
 
-// How much distances of sparse rows, as |x|^2 + |z|^2 - 2 x'z, can change a kernel value, in units of the arithmetic:
-// much for rows that are far from the origin and close to each other.
+// How much squared distances as |x|^2 + |z|^2 - 2 x'z (and absolute ones of sparse rows) can change a kernel value, in
+// units of the arithmetic: much for rows that are far from the origin and close to each other.
 template <class T>
 double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel);
-// Whether that is too much: in double, where rows are then spread out, and in float, which is then not used.
-bool needs_differences(double units);
+// Whether that is too much: distances are then summed from differences, for which sparse rows are spread out ...
+template <class V, class T>
+bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units);
+// ... which is too slow for single precision: it is not used for such sparse rows.
 bool needs_double(double units);
 
 // Whether products of these rows, and what a kernel makes of them, stay within the range of float.

@@ -19,6 +19,12 @@ Norm norm(const Rows<T>& data, int64_t row) {
   return n;
 }
 
+// The additions between a product of two features and the sum over all of them. Sparse rows that are spread out are
+// rare enough not to be told apart here.
+int64_t longest_sum(int64_t features, bool sparse) {
+  return sparse ? features : std::min(features, kPanel) + features / kPanel;
+}
+
 // What bounds on a sum over columns need to know of them, each weighed by its |coef|.
 struct ColumnNorms {
   double total = 0, length = 0, square = 0, absolute = 0, power = 0;  // sums of 1, |z|, |z|^2, |z|_1, |z|^degree
@@ -41,7 +47,8 @@ struct ColumnNorms {
 // added for what is left out. They add up
 //
 //   the reduction    n u times the sum of the absolute terms: of d^2 from differences that is d^2 itself, of
-//                    |x|^2 + |z|^2 - 2 x'z (sparse rows) it is (|x| + |z|)^2, of x'z it is |x| |z|
+//                    |x|^2 + |z|^2 - 2 x'z it is (|x| + |z|)^2, of x'z it is |x| |z|; dense rows are summed in panels,
+//                    and n is the length of a panel plus the number of panels. Their |x|^2 are summed in double
 //   the map          a few u, and what it makes of the error of the reduction: with s = gamma d^2,
 //                    s exp(-s) <= 0.37 and sqrt(s) exp(-s) <= 0.43; |tanh'| <= 1; d t^(d-1) for powers
 //   the conversion   of the data to V, if V has fewer digits: u |x_f| for each number
@@ -62,7 +69,9 @@ class ProductRounding {
   double of(int64_t row) const {
     const Norm x = norm(left_, row);
     if (!in_range(x)) return std::numeric_limits<double>::infinity();
-    const double terms = double((differences_ ? std::max(z_.longest, x.entries) : z_.longest + x.entries) + 8);
+    const double terms =
+        8 + double(differences_ || !left_.sparse() ? longest_sum(std::max(z_.longest, x.entries), left_.sparse())
+                                                   : z_.longest + x.entries);
     const double bound = kSafety * (kUnit * of_values(x, terms) + of_sum(largest_sum(x)) + underflow(x, terms));
     return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
   }
@@ -86,7 +95,7 @@ class ProductRounding {
     const double length = std::sqrt(x.square), gamma = kernel_.gamma;
     switch (kernel_.kind) {
       case KernelKind::rbf:
-        if (!differences_) return gamma * terms * (z_.total * x.square + 2 * length * z_.length + z_.square) + map();
+        if (!differences_) return gamma * of_expanded(x, terms) + map();
         return 0.37 * terms * z_.total + kConverted * 0.86 * std::sqrt(gamma) * (z_.total * length + z_.length) + map();
       case KernelKind::laplacian: {
         const double sizes = gamma * (z_.total * x.absolute + z_.absolute);
@@ -97,6 +106,13 @@ class ProductRounding {
       case KernelKind::poly: return kernel_.degree * (terms + kMap) * largest_sum(x);
       default: return terms * largest_sum(x);
     }
+  }
+  // Of |x|^2 + |z|^2 - 2 x'z: of sparse rows all of it is one sum; of dense ones the squares, which are converted to V,
+  // are added to the product at the end.
+  double of_expanded(const Norm& x, double terms) const {
+    const double product = 2 * std::sqrt(x.square) * z_.length, all = z_.total * x.square + product + z_.square;
+    if (left_.sparse()) return terms * all;
+    return terms * product + (8 + (sizeof(V) < sizeof(double) ? 0.0 : double(x.entries))) * all;
   }
   double map() const { return kMap * z_.total; }
 
@@ -169,8 +185,12 @@ Norm largest_norm(const Rows<T>& data) {
 
 template <class T>
 double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
-  if (!left.sparse() || kernel.reduction() == Reduction::dot) return 0;
+  if (kernel.reduction() == Reduction::dot || (!left.sparse() && kernel.reduction() == Reduction::absolute)) return 0;
   const Norm x = largest_norm(left), z = largest_norm(right);
+  if (!left.sparse()) {  // as of_expanded
+    const double terms = 8 + double(longest_sum(left.features, false));
+    return kernel.gamma * (2 * terms + 32) * std::max(x.square, z.square);
+  }
   const double size = kernel.reduction() == Reduction::squared ? 4 * std::max(x.square, z.square)
                                                                : 6 * std::max(x.absolute, z.absolute);
   return kernel.gamma * 2 * double(std::max<int64_t>({x.entries, z.entries, 8})) * size;
@@ -185,9 +205,16 @@ bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& ker
   return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
 }
 
-bool needs_differences(double units) {
-  constexpr double kTolerable = 1e-9;
-  return !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
+// In double, a loss of digits is tolerable as long as it does not show. In float, rows are never spread out, for speed;
+// dense ones are multiplied, rather than subtracted, as long as the bound above is of the size that differences would
+// have for the worst pair of rows: 0.37 n for the reduction, 24 for map and sum. Most pairs are far better.
+template <class V, class T>
+bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units) {
+  constexpr double kTolerable = 1e-9, kTimesLarger = 16;
+  if (kernel.reduction() == Reduction::dot) return false;
+  if (!left.sparse() && kernel.reduction() == Reduction::absolute) return true;
+  if (sizeof(V) == sizeof(double)) return !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
+  return !left.sparse() && !(units < kTimesLarger * (0.37 * double(longest_sum(left.features, false) + 8) + 24));
 }
 bool needs_double(double units) {
   constexpr double kTolerable = 0.01;  // the bound is about ten times what happens
@@ -202,6 +229,10 @@ SWAPSVM_INSTANTIATE(float, double)
 SWAPSVM_INSTANTIATE(double, float)
 SWAPSVM_INSTANTIATE(double, double)
 #undef SWAPSVM_INSTANTIATE
+template bool needs_differences<float>(const Rows<float>&, const KernelSpec&, double);
+template bool needs_differences<float>(const Rows<double>&, const KernelSpec&, double);
+template bool needs_differences<double>(const Rows<float>&, const KernelSpec&, double);
+template bool needs_differences<double>(const Rows<double>&, const KernelSpec&, double);
 template double units_lost(const Rows<float>&, const Rows<float>&, const KernelSpec&);
 template double units_lost(const Rows<double>&, const Rows<double>&, const KernelSpec&);
 template bool fits_float(const Rows<float>&, const Rows<float>&, const KernelSpec&);

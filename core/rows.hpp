@@ -6,6 +6,9 @@
 // These members are used inside the code made for each instruction set: the linker must not find a copy that it could
 // share.
 #define SWAPSVM_ALWAYS_INLINE inline __attribute__((always_inline))
+// For parts that are called rarely enough: inlined into each of the tiles' many variants, they would be most of the
+// code.
+#define SWAPSVM_NOT_INLINE __attribute__((noinline))
 
 namespace swapsvm {
 

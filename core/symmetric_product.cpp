@@ -32,13 +32,13 @@ std::pair<int64_t, int64_t> match(int64_t blocks, int64_t round, int64_t place) 
 template <class T, class V>
 class SymmetricProduct {
  public:
-  SymmetricProduct(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, bool spread,
+  SymmetricProduct(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, bool differences,
                    double* out)
       : data_(data),
         rows_(rows),
         kernel_(kernel),
         coef_(coef),
-        spread_(spread),
+        differences_(differences),
         out_(out),
         step_(block_rows(rows.count)),
         blocks_((rows.count + step_ - 1) / step_) {}
@@ -66,7 +66,7 @@ class SymmetricProduct {
   Selection rows(int64_t b) const { return rows_.part(first(b), count(b)); }
 
   PackedBlock<V> pack(int64_t b) const {
-    return {data_, kernel_.reduction(), rows(b), coef_ + first(b), hot_.strip_width};
+    return {data_, kernel_.reduction(), rows(b), coef_ + first(b), hot_.strip_width, differences_};
   }
   template <class Body>
   void with_packed(int64_t b, Body body) const {
@@ -76,13 +76,13 @@ class SymmetricProduct {
 
   // Both directions of the rows of one block against the columns of another.
   void square(int64_t left, int64_t right, const Packed<V>& block) const {
-    with_spread(data_, rows(left), spread_,
+    with_spread(data_, rows(left), differences_,
                 [&](const Rows<T>& data, Selection some) { add_both(data, some, left, 0, block, first(right)); });
   }
 
   // Of a block with itself: each strip against its own rows, and in both directions against the rows after it.
   void triangle(int64_t b, const Packed<V>& block) const {
-    with_spread(data_, rows(b), spread_, [&](const Rows<T>& data, Selection some) {
+    with_spread(data_, rows(b), differences_, [&](const Rows<T>& data, Selection some) {
       for (int64_t begin = 0; begin < block.count; begin += hot_.strip_width) {
         const Packed<V> strip = strip_of(block, begin);
         hot_.product(data, kernel_, strip, some.part(begin, strip.count), out_ + first(b) + begin);
@@ -92,8 +92,12 @@ class SymmetricProduct {
   }
 
   Packed<V> strip_of(const Packed<V>& block, int64_t begin) const {
-    return {block.strips + begin * block.features, block.offsets + begin, block.coef + begin,
-            std::min<int64_t>(hot_.strip_width, block.count - begin), block.features};
+    return {block.strips + begin * block.features,
+            block.offsets + begin,
+            block.coef + begin,
+            std::min<int64_t>(hot_.strip_width, block.count - begin),
+            block.features,
+            block.differences};
   }
 
   // The rows of block b from `begin` on, against a block whose sums begin at `column`.
@@ -108,7 +112,7 @@ class SymmetricProduct {
   const Selection rows_;
   const KernelSpec& kernel_;
   const double* coef_;
-  const bool spread_;
+  const bool differences_;
   double* out_;
   const HotKernels<T, V>& hot_ = hot_kernels<T, V>();
   const int64_t step_, blocks_;
@@ -119,8 +123,8 @@ class SymmetricProduct {
 
 template <class T, class V>
 void symmetric_product(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, double* out,
-                       const Team& team, bool spread) {
-  SymmetricProduct<T, V>(data, rows, kernel, coef, spread, out).run(team);
+                       const Team& team, bool differences) {
+  SymmetricProduct<T, V>(data, rows, kernel, coef, differences, out).run(team);
 }
 
 template <class V>

@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 from qpsolvers import solve_qp
+from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 
@@ -59,6 +60,30 @@ def gap(Q, a, c=None):
     """max_i grad_i - a'grad."""
     slope = gradient(Q, a, c)
     return float(slope.max() - a @ slope)
+
+
+def primal_gap(Q, a, ridge, c=None, scales=False):
+    """Primal minus dual at w = sum a phi, with the best offset nu and the best slack for it.
+
+    ``scales``: f (P / D - 1) of the SVM without an offset, P at the best multiple of w.
+    """
+    score = Q @ a - (0.0 if c is None else c / 2)
+    ridge = np.broadcast_to(np.asarray(ridge, float), len(a))
+    hard, soft = ridge == 0, ridge > 0
+    f, norm, margins = a @ Q @ a, a @ Q @ a - ridge @ a**2, (score - ridge * a)[soft]
+
+    def primal(t):  # of t w and offset t nu = 1, or of w and offset nu
+        if scales:
+            return f * (f * (t**2 * norm + (np.maximum(1 - t * margins, 0) ** 2 / ridge[soft]).sum()) - 1)
+        return norm - 2 * t + (np.maximum(t - margins, 0) ** 2 / ridge[soft]).sum() - value(Q, a, c)
+
+    if scales:
+        least = 1 / score[hard].min() if hard.any() else 0.0
+        ends = least, max(2 * least, 4 / max(f, 1e-300))
+    else:
+        ends = margins.min(initial=score.min()) - abs(f), score[hard].min() if hard.any() else score.max() + abs(f)
+    found = minimize_scalar(primal, bounds=ends, method="bounded", options={"xatol": 1e-14 * max(map(abs, ends))})
+    return float(min(found.fun, primal(ends[0]), primal(ends[1])))
 
 
 def lipschitz(Q):

@@ -58,15 +58,19 @@ def test_a_right_certificate_holds_and_a_smaller_one_does_not(name):
     outcome = certificates.judge(problem, model)
     assert outcome.verdict == "held" and 0 < outcome.number <= 1  # the true gap, as a fraction of the reported one
     result = model.results_[0]
-    smaller = result.gap * outcome.number * (1 - 1e-6)
-    assert certificates.judge(problem, doctored(model, gap=smaller)).verdict == "understated"
-    assert certificates.judge(problem, doctored(model, gap=result.gap * 2)).verdict == "held"
+    first = certificates.claims_of(problem, model)[0]
+    smaller = result.primal_gap * certificates.judged_gap(problem, model, first).number * (1 - 1e-6)
+    assert certificates.judge(problem, doctored(model, primal_gap=smaller)).verdict == "understated"
+    assert certificates.judge(problem, doctored(model, primal_gap=result.primal_gap * 2)).verdict == "held"
+    if result.simplex_gap != result.primal_gap:
+        halved = doctored(model, simplex_gap=result.simplex_gap / 2)
+        assert certificates.judge(problem, halved).verdict == "understated"
 
 
 def test_a_relative_gap_that_is_too_small_is_found():
     model = fitted(PROBLEMS["SVC"])
-    relative = model.results_[0].relative_gap
-    assert certificates.judge(PROBLEMS["SVC"], doctored(model, relative_gap=relative / 2)).verdict == "understated"
+    scale = model.results_[0].scale
+    assert certificates.judge(PROBLEMS["SVC"], doctored(model, scale=2 * scale)).verdict == "understated"
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,10 @@ def test_the_gap_is_primal_minus_dual_of_the_problem_without_a_radius(solver):
 def test_a_learned_tube_is_that_of_the_priced_problem(solver, C):
     problem, judge = both(C, None)
     result = maximize(problem, solver, tol=1e-8)
-    b, width = result.weights[:-1], problem.tube(result.weights, result.value, result.gap)
+    b, width = result.weights[:-1], problem.tube(result.level)
     assert result.value == pytest.approx(judge.optimum(problem.radius), rel=1e-6)
     assert result.weights.sum() == pytest.approx(problem.radius)
-    assert judge.primal(b, width) + problem.radius * width - judge.dual(b) <= 1.001 * result.gap + 1e-9
+    assert judge.primal(b, width) + problem.radius * width - judge.dual(b) <= 1.001 * result.primal_gap + 1e-9
     excess = np.maximum(np.abs(judge.y - judge.K @ (b[:30] - b[30:])) - width, 0.0)
     if C == 1.0:
         assert excess.mean() == pytest.approx(0.1 * judge.y.std(), rel=1e-3)
@@ -106,7 +106,7 @@ def test_equal_targets_have_a_learned_tube_without_width():
     X, _ = data()
     problem = L2SVR.of(Gram(Rbf(0.5), X), np.full(30, 3.0), 10.0, None)
     result = maximize(problem, "block", tol=1e-6)
-    assert problem.tube(result.weights, result.value, result.gap) == 0.0
+    assert problem.tube(result.level) == 0.0
     model = problem.model(result.weights, result.value)
     assert np.abs(reference.kernel_values(Rbf(0.5), X)[:, model.rows] @ model.coef + model.intercept - 3).max() < 0.1
 
@@ -221,7 +221,7 @@ def test_certified_on_any_problem(seed, m, log_C, epsilon, solver, duplicated, l
     result = maximize(problem, solver, tol=1e-3, max_time=20)
     judge = Regression(X, y, 10.0**log_C, width or 0.0, Rbf(1.0), weights)
     b = result.weights[:-1]
-    tube = problem.tube(result.weights, result.value, result.gap) if width is None else None
+    tube = problem.tube(result.level) if width is None else None
     price = 0.0 if width is not None or problem.grows else problem.radius * tube
     assert result.stop_reason == "gap"
     assert judge.dual(b) == pytest.approx(result.value, rel=1e-9, abs=1e-12 * scale**2)

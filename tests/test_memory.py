@@ -154,12 +154,13 @@ def test_what_is_not_the_same_problem_starts_from_the_old_solution(change):
 
 @pytest.mark.parametrize("solver", ["swap2", "block"])
 def test_appended_rows_enter_with_weight_0(solver):
-    # at 1e-4 the rounding of single precision, which differs between machines, decides how many blocks are needed
-    few = SVC(solver=solver, **{**SETTINGS, "tol": 1e-3}, warm_start=True).fit(X[:1450], Y[:1450])
+    # close to 1e-4 the rounding of single precision, which differs between machines, decides how many blocks are needed
+    tol = 1e-5 if solver == "block" else 1e-3  # decisions differ by the root of primal minus dual
+    few = SVC(solver=solver, **{**SETTINGS, "tol": tol}, warm_start=True).fit(X[:1450], Y[:1450])
     before = few.results_[0].value
     few.fit(X, Y)
     assert few.trace_["value"][0] == pytest.approx(before, rel=1e-9)
-    cold = SVC(solver=solver, **{**SETTINGS, "tol": 1e-3}).fit(X, Y)
+    cold = SVC(solver=solver, **{**SETTINGS, "tol": tol}).fit(X, Y)
     assert few.n_iter_[0] < cold.n_iter_[0]
     np.testing.assert_allclose(few.decision_function(X), cold.decision_function(X), atol=0.05)
 

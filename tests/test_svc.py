@@ -33,9 +33,11 @@ def test_every_solver_reaches_the_gap_and_the_same_model(binary):
     X, y = binary
     decisions = {}
     for solver in SOLVERS:
-        model = SVC(C=4, solver=solver, tol=1e-3, gamma=0.1).fit(X, y)
+        model = SVC(C=4, solver=solver, tol=1e-5 if solver == "block" else 1e-3, gamma=0.1).fit(X, y)
         assert model.stop_reason_ == "gap" and model.relative_gap_ <= 1e-3
-        assert model.dual_gap_ == pytest.approx(model.relative_gap_ * -model.results_[0].value)
+        reached = model.relative_gap_ if solver == "block" else model.simplex_gap_
+        assert reached <= 1e-3
+        assert model.dual_gap_ == pytest.approx(reached * -model.results_[0].value)
         decisions[solver] = model.decision_function(X)
     for solver, decision in decisions.items():
         np.testing.assert_allclose(decision, decisions["swap2"], atol=0.05, err_msg=solver)
@@ -84,12 +86,12 @@ def test_pairs_of_classes_are_separate_binary_problems(digits):
     """Column k of the ovo decision function equals that of a fit of that pair alone."""
     X, y, X_test, _ = digits
     some = y < 4
-    model = SVC(C=4, gamma=0.1, tol=1e-8, decision_function_shape="ovo").fit(X[some], y[some])
+    model = SVC(C=4, gamma=0.1, tol=1e-10, decision_function_shape="ovo").fit(X[some], y[some])
     decisions = model.decision_function(X_test)
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     for k, (a, b) in enumerate(pairs):
         rows = (y == a) | (y == b)
-        alone = SVC(C=4, gamma=0.1, tol=1e-8).fit(X[rows], y[rows])
+        alone = SVC(C=4, gamma=0.1, tol=1e-10).fit(X[rows], y[rows])
         np.testing.assert_allclose(-alone.decision_function(X_test), decisions[:, k], atol=1e-5)
     votes = np.zeros((len(X_test), 4))
     for k, (a, b) in enumerate(pairs):
@@ -159,7 +161,8 @@ def test_sample_weight_equals_repetition_and_zero_equals_removal(binary, kernel)
     weight = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = SVC(kernel=kernel, tol=1e-9, C=0.7).fit(X, y, sample_weight=weight)
     repeated = SVC(kernel=kernel, tol=1e-9, C=0.7).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
+    # P is strongly convex in (w, b): decisions differ by at most |(phi(x), 1)| sqrt(2 (P - D)) from the optimum's
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
     assert not np.isin(weighted.support_, np.flatnonzero(weight == 0)).any()
 
 

@@ -24,7 +24,7 @@ LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSV
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
 EPILOG = (
     "C weights the squared hinge loss (C/2 times the sum of squares), so the best C differs from LIBSVM's."
-    " TOL is the relative duality gap that is certified for the model. -w LABEL WEIGHT can be written"
+    " TOL is the relative duality gap P / D - 1 that is certified for the model. -w LABEL WEIGHT can be written"
     " -wLABEL WEIGHT, as in LIBSVM. A precomputed kernel is a square matrix in CSV, Parquet, npz or npy."
 )
 
@@ -45,7 +45,13 @@ def add_train(verbs: Verbs) -> None:
     add("-d", "--degree", type=int, default=default.degree, help="degree of the poly kernel (default: %(default)s)")
     add("-r", "--coef0", type=float, default=default.coef0, help="constant of poly and sigmoid (default: %(default)s)")
     add("-m", "--cache-size", type=float, metavar="MB", help="memory for kernel values (default: up to 1024)")
-    add("-e", "--tol", type=float, default=default.tol, help="relative duality gap to reach (default: %(default)s)")
+    add(
+        "-e",
+        "--tol",
+        type=float,
+        default=default.tol,
+        help="relative gap P / D - 1 to reach (default: %(default)s)",
+    )
     add("-w", "--weight", action="append", default=[], metavar="LABEL=WEIGHT", help="weight of the rows of a label")
     add("-v", "--folds", type=int, metavar="N", help="print the accuracy of N-fold cross-validation; save no model")
     add("--solver", choices=list(SOLVERS), default=default.solver, help="training algorithm (default: %(default)s)")

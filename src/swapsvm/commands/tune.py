@@ -28,7 +28,13 @@ def add_tune(verbs: Verbs) -> None:
     add("-g", "--gammas", type=grid, default=default.gammas, metavar="G,G,...", help="values of gamma, or their number")
     add("-v", "--folds", type=int, default=default.cv, metavar="N", help="number of folds (default: %(default)s)")
     add("-t", "--kernel", type=kernel_named, default=default.kernel, metavar="KERNEL", help=kernel_help())
-    add("-e", "--tol", type=float, default=default.tol, help="relative duality gap to reach (default: %(default)s)")
+    add(
+        "-e",
+        "--tol",
+        type=float,
+        default=default.tol,
+        help="relative gap P / D - 1 to reach (default: %(default)s)",
+    )
     add("--rule", choices=RULES, default=default.rule, help="selection rule (default: %(default)s)")
     add("--max-time", type=float, metavar="SECONDS", help="time limit of each fit")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")

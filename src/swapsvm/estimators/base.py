@@ -67,12 +67,19 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
     tol: float = parameter(
         default=1e-2,
         kind="float",
-        text="Relative duality gap at which to stop. Test scores converge well before (see benchmarks/tolerance.py).",
+        text="""
+        Relative duality gap at which to stop: P / D - 1 for ``solver="block"``, where P is the primal value of the
+        model and D the dual value, a lower bound of the optimum. The other solvers stop at the gap of the simplex, as
+        in the paper, which is larger for the same model.
+        """,
     )
     eps: float = parameter(
         default=0.0,
         kind="float",
-        text="Absolute duality gap at which to stop as well; the paper's criterion is ``tol=0, eps=1e-6``.",
+        text="""
+        Absolute duality gap at which to stop as well, in units of the problem on the simplex (``dual_gap_``); the
+        paper's criterion is ``tol=0, eps=1e-6`` with one of its solvers.
+        """,
     )
     max_iter: int = parameter(
         default=-1, kind="int", text="Largest number of iterations for each problem; -1 for no limit."

@@ -33,7 +33,14 @@ class Detector(OutlierMixin, KernelMachine):
     contamination: float | str = parameter(
         default="auto", kind='"auto" or float in (0, 0.5]', text="Where the boundary is."
     )
-    tol: float = parameter(default=1e-3, kind="float", text="Duality gap at which to stop, relative to the dual value.")
+    tol: float = parameter(
+        default=1e-3,
+        kind="float",
+        text="""
+        Duality gap at which to stop, relative to the dual value: primal minus dual for ``solver="block"``, the gap of
+        the simplex for the others.
+        """,
+    )
 
     dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef[None, :])
     n_support_ = ModelAttribute[np.ndarray](lambda model: np.array([len(model.vectors)], dtype=np.int32))

@@ -42,7 +42,8 @@ class SVC(ClassifierMixin, KernelMachine):
 
         min over w, b, xi:  1/2 |w|^2 + 1/2 b^2 + C/2 sum_i s_i xi_i^2,   y_i (w'phi(x_i) + b) >= 1 - xi_i,
 
-    where s are the sample weights. Every fit reports a certificate: the duality gap, recomputed in double precision.
+    where s are the sample weights. Every fit reports a certificate: P and D between which the
+    optimum lies, recomputed in double precision.
 
     Parameters
     ----------
@@ -57,8 +58,16 @@ class SVC(ClassifierMixin, KernelMachine):
         Where rows are merged (see Notes), ``support_`` lists only the first of equal rows.
     model_ : Pairwise
         The decision functions of all pairs of classes, from which these attributes are read.
-    dual_gap_, relative_gap_ : float
-        The certificate: the largest gap of the pairs, absolute and relative to the dual value.
+    primal_value_, dual_value_ : array of shape (n_pairs,)
+        The certificate of each pair of classes: P, the primal value of the best multiple of the decision function, and
+        D, the dual value, both recomputed in double precision, rounding included. The optimum lies between them.
+    relative_gap_ : float
+        P / D - 1, the largest of the pairs.
+    simplex_gap_ : float
+        The relative gap of the simplex, at which solvers other than "block" stop; the largest of the pairs.
+    dual_gap_ : float
+        The gap that the solver stopped at, in units of the problem on the simplex, as ``eps`` is; the largest of the
+        pairs.
     stop_reason_ : str
         ``"gap"``, or the reason of the first pair that ended otherwise (see ``Result``), such as ``"max_time"`` or
         ``"interrupted"``.

@@ -51,8 +51,15 @@ class SVDD(Detector):
         The center, for a linear kernel.
     C_ : float
         The value of C that ``slack`` resolves to.
-    dual_gap_, relative_gap_ : float
-        The certificate: primal minus dual, absolute and relative to the larger of the dual value and its part of slack.
+    primal_value_, dual_value_ : float
+        The certificate: P, the primal value of the model, and D, its dual value, both recomputed in double precision,
+        rounding included. The optimum lies between them.
+    relative_gap_ : float
+        P - D, relative to the larger of |D| and its part of slack.
+    simplex_gap_ : float
+        The relative gap of the simplex, at which solvers other than "block" stop.
+    dual_gap_ : float
+        The gap that the solver stopped at, in units of the problem on the simplex, as ``eps`` is.
     stop_reason_, n_iter_, fit_status_, trace_, results_, n_evaluations_, cache_counts_, gamma_
         As in ``SVC``, of one problem.
 

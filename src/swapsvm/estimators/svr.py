@@ -45,9 +45,15 @@ class SVR(RegressorMixin, KernelMachine):
         in ``SVC``, and ``support_`` then lists only the first of them.
     epsilon_ : float
         Half the width of the tube, as given or learned.
-    dual_gap_, relative_gap_ : float
-        The certificate: primal minus dual value, absolute and relative to the dual value. With ``epsilon="auto"`` the
-        primal value includes the price of ``epsilon_``.
+    primal_value_, dual_value_ : float
+        The certificate: P, the primal value of the model, and D, its dual value, both recomputed in double precision,
+        rounding included. The optimum lies between them. With ``epsilon="auto"`` P includes the price of ``epsilon_``.
+    relative_gap_ : float
+        (P - D) / D.
+    simplex_gap_ : float
+        With a learned tube the relative gap of the simplex, at which solvers other than "block" stop; else the same.
+    dual_gap_ : float
+        The gap that the solver stopped at, in units of the problem on the simplex, as ``eps`` is.
     stop_reason_ : str
         ``"gap"``, or why the fit ended earlier (see ``Result``), such as ``"max_time"`` or ``"interrupted"``.
     trace_ : structured array

@@ -70,7 +70,11 @@ def _check_vectors(vectors: Vectors, n_features: int, n_rows: int) -> None:
 
 def _check_certificate(model: SVC) -> None:
     require(_are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
-    for name in ("dual_gap_", "relative_gap_"):
+    for name in ("primal_value_", "dual_value_"):
+        values = getattr(model, name, None)
+        listed = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == model.n_iter_.shape
+        require(listed, f"its certificate has {name}={values!r}, which is not a number for each pair of classes")
+    for name in ("dual_gap_", "relative_gap_", "simplex_gap_"):
         gap = getattr(model, name, None)
         require(isinstance(gap, float) and gap == gap, f"its certificate has {name}={gap!r}, which is not a number")
     reason, status = getattr(model, "stop_reason_", None), getattr(model, "fit_status_", None)

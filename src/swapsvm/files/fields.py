@@ -24,9 +24,10 @@ from ..state import Sampling
 from .checks import check_csr, check_svc
 
 MODEL_ARRAYS = ("support_", "n_support_", "dual_coef_", "intercept_")
-ARRAYS = ("classes_", "class_weight_", *MODEL_ARRAYS, "n_iter_")
+VALUES = ("primal_value_", "dual_value_")  # files of earlier versions have neither these nor simplex_gap_
+ARRAYS = ("classes_", "class_weight_", *MODEL_ARRAYS, "n_iter_", *VALUES)
 NAMES = "feature_names_in_"  # only if the training data had names
-CERTIFICATE = ("dual_gap_", "relative_gap_", "stop_reason_", "fit_status_", "n_evaluations_")
+CERTIFICATE = ("dual_gap_", "relative_gap_", "simplex_gap_", "stop_reason_", "fit_status_", "n_evaluations_")
 LOCAL = ("checkpoint",)  # parameters that only have a meaning on this machine
 CSR = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
 CSR_ARRAYS = ("data", "indices", "indptr")
@@ -111,6 +112,8 @@ def svc_of(header: Header, arrays: Arrays) -> SVC:
     vectors = Vectors(_kernel(as_mapping(header["kernel"])), arrays.pop("support_"), rows)
     counts, coef, intercept = (arrays.pop(name) for name in MODEL_ARRAYS[1:])
     objects = as_list(header["objects"])
+    for name in VALUES:
+        arrays.setdefault(name, np.full(arrays["n_iter_"].shape, np.nan))
     model = SVC().set_params(**parameters)
     model.set_fitted(
         model_=Pairwise(vectors, counts, coef, intercept, as_sizes(header["present"])),
@@ -133,6 +136,7 @@ def _parameters(header: Header) -> dict[str, object]:
 def _certificate(header: Header) -> dict[str, object]:
     for name in header:
         require(name in CERTIFICATE, f"its certificate has an unknown entry {name!r}")
+    header = {"simplex_gap_": header.get("relative_gap_"), **header}  # the one that earlier versions stopped at
     for name in CERTIFICATE:
         require(name in header, f"its certificate lacks {name!r}")
     return {name: decoded(header[name]) for name in CERTIFICATE}

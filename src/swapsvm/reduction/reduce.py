@@ -216,10 +216,10 @@ class Reduction:
         scores = loss.signs * decisions + b / loss.costs  # Qb
         value = float(b @ scores) / b.sum() ** 2
         gap = 2 * (1 - scores.min() / (value * b.sum()))
-        if not gap <= (1 + SLACK) * self.model.relative_gap_ + SLACK:
+        if not gap <= (1 + SLACK) * self.model.simplex_gap_ + SLACK:
             raise ValueError(
-                f"on these data the model has a relative gap of {gap:.2g}, but it was certified at "
-                f"{self.model.relative_gap_:.2g}: pass the X, y, sample_weight and C that it was fitted with"
+                f"on these data the model has a relative gap of {gap:.2g} on the simplex, but it was certified at "
+                f"{self.model.simplex_gap_:.2g}: pass the X, y, sample_weight and C that it was fitted with"
             )
         return value
 
@@ -246,6 +246,9 @@ class Reduction:
         reason = next((m.stop_reason for m in found.values() if m.stop_reason != "gap"), reached)
         return {
             "relative_gap_": gap,
+            "simplex_gap_": np.inf,  # its function is not a sum over a point of the simplex
+            "primal_value_": np.array([minimum.value for minimum in found.values()]),
+            "dual_value_": np.array([0.5 / self._values[pair] for pair in found]),
             "dual_gap_": max(excess[pair] * self._values[pair] for pair in found),
             "n_evaluations_": self._gram.evaluations,
             "n_iter_": np.array([minimum.steps for minimum in found.values()], dtype=np.int64),

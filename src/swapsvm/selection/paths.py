@@ -206,7 +206,7 @@ class Paths:
             function = at_one.model(result.weights, result.value)  # C is in the weights
             seconds = time.perf_counter() - began
             limit.spend(seconds)
-            yield PathPoint(function, result.relative_gap, result.stop_reason, seconds)
+            yield PathPoint(function, result.relative_primal_gap, result.stop_reason, seconds)
 
 
 def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:

@@ -2,7 +2,8 @@
 
 Its dual is the maximum of q'b - b'(Z Z' + diag(1/c)) b / 2 over b >= 0, at b = c max(0, q - Z u). With g = u - Z'b, the
 gradient at u, and H = I + sum over active i of c_i z_i z_i', the primal value at w = Z'b exceeds that at u by about
-g'Hg / 2. That error ends the steps: g'g / 2, the difference of the two values at u, is too lenient by the condition of H.
+g'Hg / 2. That error ends the steps. The difference of the two values at u, g'g / 2, would be too lenient, by up to the
+condition of H.
 """
 
 from __future__ import annotations

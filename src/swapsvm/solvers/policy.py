@@ -1,10 +1,10 @@
 """Blocks of swaps or surrogate steps: a cost model of both, from what a sample of the rows shows.
 
-Blocks suit a support that is small, or local; surrogate steps one that is large and smooth. Costs are counted per row, in
-operations of the loop that computes kernel values, so that the choice does not depend on the load of the machine. The
-number of surrogate steps follows from what M landmarks leave out of K: with mu the first eigenvalue left out, per row,
-and r the mean of the diagonal left out, it is about the condition (m mu + ridge) / (r + ridge) of the matrix that the
-steps do not see.
+Blocks suit a support that is small, or local; surrogate steps suit one that is large and smooth. Costs are counted per
+row, in operations of the loop that computes kernel values, so that the choice does not depend on the load of the
+machine. The number of surrogate steps follows from what M landmarks leave out of K: with mu the first eigenvalue left
+out, per row, and r the mean of the diagonal left out, it is about (m mu + ridge) / (r + ridge), the condition of what
+the steps do not see.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Outlook:
         _, ridge = state.target_and_ridge()
         rows = len(state.distinct_rows)
         return cls(
-            rows, share * rows, state.work, float(np.mean(ridge)), state.largest_face, state.bytes / FEATURE_BYTES
+            rows, share * state.size, state.work, float(np.mean(ridge)), state.largest_face, state.bytes / FEATURE_BYTES
         )
 
     def cost_of_blocks(self) -> float:
@@ -77,7 +77,10 @@ class Outlook:
 
 
 def suitable_landmarks(state: State, share: float) -> Landmarks | None:
-    """Landmarks for surrogate steps, or None if blocks of swaps suit the problem better; ``share`` of support vectors."""
+    """Landmarks for surrogate steps, or None if blocks of swaps suit the problem better.
+
+    ``share``: of support vectors among random variables.
+    """
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
     counts = [count for count in COUNTS if count <= len(rows) // LARGEST_PART]
     outlook = Outlook.of(state, share)

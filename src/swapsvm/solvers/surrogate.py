@@ -1,16 +1,16 @@
 """The surrogate step: one sweep, all weights at once.
 
 Swaps move local weight well and global weight badly. Where most rows are support vectors, a few smooth directions do
-what hundreds of blocks of swaps would: with Z and r of some landmark rows (see ``Landmarks``), and at a point b >= 0 with
-known product K b,
+what hundreds of blocks of swaps would. With Z and r of some landmark rows (see ``Landmarks``), and at a point b >= 0
+with known product K b,
 
     K ~ Z Z' + kappa diag(r),   c = 1 / (kappa r + ridge),   q = target - (K b - Z Z'b - kappa r b),
-    b+ = argmax over b >= 0 of  q'b - b'(Z Z' + diag(1/c)) b / 2                                       (solvers/newton.py)
+    b+ = argmax over b >= 0 of  q'b - b'(Z Z' + diag(1/c)) b / 2      (newton.py)
 
-The next point is the best one of the plane spanned by b+ - b and the last step, if that is feasible far enough, else of
-the line to b+: a step up to 1 along it always is. The value never falls. One product K b+ is all that it costs beside
-passes over Z. Where what Z leaves out is correlated, the line search shortens the first steps; kappa takes that up, so
-that what is smooth can go the whole way.
+The next point is the best one of the plane spanned by b+ - b and the last step, or of the line to b+ if b >= 0 cuts
+that step short: a step up to 1 along the line is always feasible. The value never falls. The cost is the product K b+
+and passes over Z. Where what Z leaves out is correlated, the line search shortens the first steps; kappa makes up for
+that, so that the smooth part can go the whole way.
 """
 
 from __future__ import annotations
@@ -74,26 +74,25 @@ class SurrogateSteps:
         gap = 1.0 if self._afresh else min(state.gap / state.scale, 1.0)
         own = self._kappa * self._z.residual
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
-        c = np.where(own + ridge > 0, 1.0 / (own + ridge), 0.0)
+        c = 1.0 / np.where(own + ridge > 0, own + ridge, np.inf)  # the slack vertex gets nothing
         found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
         toward = Step(found - b, state.product(found) - products)
         self._afresh = False
         step = self._best_step(toward, b, target - products - ridge * b, ridge)
         self._steps += 1
-        weights = np.maximum(b + step.change, 0.0)
+        weights = state.without_opposites(np.maximum(b + step.change, 0.0))
+        self._last = Step(weights - b, step.product)
         return Correction(state.variables, weights, products=products + step.product, kind="surrogate")
 
     def _best_step(self, toward: Step, b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> Step:
         line, gain = best_of([toward], b, slope, ridge)
         if self._steps < ADAPTED and gain > 0:
             length = float(line.change @ toward.change) / float(toward.change @ toward.change)
-            self._kappa = float(np.clip(self._kappa / max(length, 0.1), 0.5, LARGEST_KAPPA))
-        chosen = line
-        if self._last is not None:
-            plane, gain_of_plane = best_of([toward, self._last], b, slope, ridge)
-            chosen = plane if gain_of_plane > gain else line
-        self._last = chosen
-        return chosen
+            self._kappa = float(np.clip(self._kappa / max(length, 0.3), 0.5, LARGEST_KAPPA))
+        if self._last is None:
+            return line
+        plane, gain_of_plane = best_of([toward, self._last], b, slope, ridge)
+        return plane if gain_of_plane > gain else line
 
 
 def best_of(steps: list[Step], b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> tuple[Step, float]:

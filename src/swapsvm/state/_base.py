@@ -110,7 +110,7 @@ class State(ABC):
     samplings = 0  # samples drawn
     work = np.inf  # operations per kernel value
     bytes = 0  # budget of memory for kernel values and features
-    smooth = False  # whether surrogate steps can be made: a kernel quadratic on b >= 0 whose every term is known
+    smooth: bool = False  # whether surrogate steps can be made: see Quadratic.smooth
     _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
     _token: StopToken | None = None
@@ -261,6 +261,10 @@ class State(ABC):
     def target_and_ridge(self) -> tuple[np.ndarray, np.ndarray]:
         """The linear term and the ridge in these units."""
         raise TypeError("a state that is not smooth has no such units")
+
+    def without_opposites(self, weights: np.ndarray) -> np.ndarray:
+        """These weights less what two variables of one row, of opposite signs, have in common."""
+        return weights
 
     def product(self, weights: np.ndarray) -> np.ndarray:
         """K times these weights, of a state that is ``smooth``."""

@@ -111,6 +111,7 @@ class KernelState(State):
     gap_rounding = property(attrgetter("core.gap_rounding"))
     value_rounding = property(attrgetter("core.value_rounding"))
     certificate_seconds = property(attrgetter("core.certificate_seconds"))
+    smooth = property(lambda self: self.sampling is None and self.problem.smooth)
     samplings = property(lambda self: self.core.samplings if self.sampling else 0)
     evaluations = property(attrgetter("problem.gram.core.evaluations"))
     second_order_away = property(attrgetter("core.second_order_away"))
@@ -204,10 +205,6 @@ class KernelState(State):
         return self.problem.program(np.asarray(self.core.face(np.arange(self.size, dtype=np.int32)), np.float64))
 
     @property
-    def smooth(self) -> bool:
-        return self.sampling is None and self.problem.smooth
-
-    @property
     def distinct_rows(self) -> np.ndarray:
         return np.unique(self.problem.rows[self.problem.signs != 0])
 
@@ -219,6 +216,7 @@ class KernelState(State):
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
         weights, products = np.asarray(self.core.weights), np.asarray(self.core.products)
+        weights = np.where(self.problem.signs != 0, weights, 0.0)  # the slack vertex stands for no b
         scale = self.radius if self.problem.grows else 1.0 / float(weights @ (products + self.problem.ridge * weights))
         return scale * weights, scale * products
 
@@ -226,6 +224,9 @@ class KernelState(State):
         problem = self.problem
         target = problem.linear_term() * (problem.radius or 1.0) / 2 if problem.grows else np.ones(self.size)
         return target, np.broadcast_to(np.asarray(problem.ridge, np.float64), self.size)
+
+    def without_opposites(self, weights: np.ndarray) -> np.ndarray:
+        return self.problem.without_opposites(weights)
 
     def product(self, weights: np.ndarray) -> np.ndarray:
         return np.asarray(self.core.product(weights))

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky, cython_blas, solve_triangular
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 from .. import _core
 from .._core import FullState32, FullState64
