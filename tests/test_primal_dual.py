@@ -255,9 +255,7 @@ def test_bounds_hold_without_a_pass_over_all_rows(limit, monkeypatch):
     solver=st.sampled_from(["block", "swap2"]),
     tol=st.sampled_from([0.3, 1e-2, 1e-4]),
 )
-def test_the_optimum_is_between_p_and_d(
-    seed, log_C, log_gamma, log_ratio, repeated, contradicting, dtype, solver, tol
-):
+def test_the_optimum_is_between_p_and_d(seed, log_C, log_gamma, log_ratio, repeated, contradicting, dtype, solver, tol):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(24, 3)).astype(dtype)
     if repeated:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -89,7 +90,7 @@ class Rough:
         if len(self.functions) == 1:
             return [(support, table)]
         owned = [np.isin(support, group) for group in self.gram.groups]
-        return [(support[own], table[own][:, table[own].any(axis=0)]) for own in owned if own.any()]
+        return [(support[own], table[own][:, table[own].any(axis=0)]) for own in owned]
 
 
 def fit_over_few(
@@ -139,7 +140,9 @@ def _end_of_choice(session: Session) -> float:
 
 def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> np.ndarray:
     """At most this many rows that explain the functions of the sample."""
-    gram, parts = rough.gram, rough.parts()
+    gram, parts = rough.gram, [part for part in rough.parts() if len(part[0])]
+    if not parts:  # every function is 0
+        return np.array([group[0] for group in gram.groups if len(group)])
     exact = Gram(gram.kernel, gram.X, groups=gram.groups, dtype=np.float64, cache_size=0, checked=False)
     total = sum(len(rows) for rows, _ in parts)
     most = max(CANDIDATES * count, FEWEST_CANDIDATES) / total
@@ -229,10 +232,8 @@ class FewRun:
     def _improve(self) -> str | None:
         """Go to the function of least P; the reason if that had to end before."""
         if self._timer.has_time_for_moves(self._certificate_seconds):
-            try:
+            with suppress(Stopped):
                 self._at, self._steps = self._few.minimize(self._at)
-            except Stopped:
-                pass
         if self._timer.token.requested:
             return "interrupted"
         return "max_time" if self._few.state.is_stopped() else None

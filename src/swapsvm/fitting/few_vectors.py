@@ -1,6 +1,6 @@
 """The SVM over few vectors: the loss counts all rows, w is a combination of the vectors in F.
 
-    P(w, b) = |w|^2 / 2 + b^2 / 2 + sum_v c_v max(0, q_v - s_v (w'phi(x_v) + b))^2 / 2,   w = sum_{j in F} coef_j phi(x_j)
+    P(w, b) = 1/2 (|w|^2 + b^2 + sum_v c_v max(0, q_v - s_v (w'phi(x_v) + b))^2),  w = sum_{j in F} coef_j phi(x_j)
 
 v runs over the variables of the dual problem max q'b - b'Qb / 2, b >= 0: its row, sign s, target q and c = 1 / ridge. A
 classification has q = 1; a regression has two variables for each row, with q = y - epsilon and q = -y - epsilon.
@@ -27,8 +27,9 @@ from ..solvers.newton import SmoothProblem
 from ..state import Factor, KernelState, LandmarksAndConstant, one_blas_thread
 
 ACCURACY = 1e-4  # of the solution in single precision
-STEPS = 12  # most Newton steps in double
-SETTLED = 1e-9  # part of P that a step promises below which it is not made
+STEPS, MOST_STEPS = 12, 50  # most Newton steps in double, and of a small problem
+SETTLED, PRECISE = 1e-9, 1e-16  # part of P that a step has to promise, and in a small problem
+SMALL = 128  # rows: such a problem is solved to the limit of double precision, as without a budget
 HALVINGS = 12
 UNIT = float(np.finfo(np.float64).eps)
 
@@ -61,6 +62,7 @@ class FewVectors:
         self.rows, self._place = np.unique(problem.rows, return_inverse=True)
         self._own = np.searchsorted(self.rows, self.vectors)  # vectors are among the rows
         self._features: LandmarksAndConstant | None = None
+        self._small = len(self.rows) < SMALL
 
     @cached_property
     def factor(self) -> Factor:
@@ -103,15 +105,17 @@ class FewVectors:
             return self._polished(best, smooth)
 
     def _polished(self, at: Function, smooth: SmoothProblem) -> tuple[Function, int]:
-        for count in range(STEPS):
+        steps = MOST_STEPS if self._small else STEPS
+        for count in range(steps):
             if self.state.is_stopped():
                 return at, count
             gradient, weights = self._gradient(at), np.where(at.slacks > 0, self.costs, 0.0)
-            better = self._along(at, smooth.newton_step(gradient, weights, 0.0), gradient)
+            step = smooth.newton_step(gradient, weights, 0.0) if gradient.any() else gradient
+            better = self._along(at, step, gradient)
             if better is None:
                 return at, count
             at = better
-        return at, STEPS
+        return at, steps
 
     def _gradient(self, at: Function) -> np.ndarray:
         """Of P, in the coordinates of the features."""
@@ -124,7 +128,7 @@ class FewVectors:
     def _along(self, at: Function, step: np.ndarray, gradient: np.ndarray) -> Function | None:
         """A better function along a step; None if it promises too little, or rounding leaves none."""
         promised, coef = -float(gradient @ step), self._solved(step[:-1], transposed=True)
-        if promised <= SETTLED * at.primal_value:
+        if promised <= (PRECISE if self._small else SETTLED) * at.primal_value:
             return None
         for length in 0.5 ** np.arange(HALVINGS):
             tried = self.function(at.coef + length * coef, at.intercept + length * float(step[-1]))

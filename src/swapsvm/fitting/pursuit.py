@@ -19,7 +19,7 @@ import numpy as np
 from ..gram import Gram
 
 DEPENDENT = 1e-10  # part of k(x, x) that is left of a vector below which the chosen ones span it
-EXPLAINED = 1e-15  # part of the first gain that is rounding
+EXPLAINED = 1e-15  # part of the squared length of the functions that is rounding
 BLOCK_VALUES = 1 << 22  # kernel values held at a time
 
 
@@ -38,9 +38,9 @@ class Pursuit:
         self._distance = self._diagonal.copy()
         self._factor = np.empty((0, len(self.rows)))
         self.chosen: list[int] = []
-        self._least = 0.0
+        self._least = EXPLAINED * float((coefficients * self._left).sum()) if candidates is None else 0.0
         self._look()
-        self._least = EXPLAINED * self.gain
+        self._least = self._least or EXPLAINED * self.gain  # of the first one, if only some of the rows are known
 
     def _look(self) -> None:
         free = self._distance > DEPENDENT * self._diagonal
