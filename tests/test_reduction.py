@@ -18,8 +18,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram, reduce_support
 from swapsvm.files import load, save
+from swapsvm.fitting.pursuit import Order, Pursuit
 from swapsvm.kernels import Rbf
-from swapsvm.reduction.pursuit import Order, Pursuit
 
 from . import reference
 

@@ -34,17 +34,23 @@ auto exclusively(Gram& gram, Body body) {
   return body();
 }
 
+// The same until a token stops it.
+template <class Gram, class Body>
+auto until_stopped(Gram& gram, StopToken* token, Body body) {
+  return exclusively(gram, [&] {
+    struct Lent {
+      Gram& gram;
+      ~Lent() { gram.token = nullptr; }
+    } lent{gram};
+    gram.token = token;
+    return body();
+  });
+}
+
 // The same until the token of the state stops it.
 template <class State, class Body>
 auto stoppably(State& state, Body body) {
-  return exclusively(state.gram(), [&] {
-    struct Lent {
-      decltype(state.gram()) gram;
-      ~Lent() { gram.token = nullptr; }
-    } lent{state.gram()};
-    lent.gram.token = state.token().get();
-    return body();
-  });
+  return until_stopped(state.gram(), state.token().get(), body);
 }
 
 template <class T>

@@ -82,25 +82,32 @@ NewVector<double> product(Gram<V>& gram, const AnyRows& vectors, const Vector<do
   return to_numpy(std::move(out));
 }
 
+template <class V>
+Vectors listed(const Vector<Index>& rows, const Vector<double>& coef, const Gram<V>& gram) {
+  const Selection selection = listed(rows, gram);
+  if (int64_t(coef.shape(0)) != selection.count) throw std::invalid_argument("one coefficient per row is needed");
+  return {selection, coef.data()};
+}
+
 // The same of listed rows and vectors among the own data, as in the passes of a state.
 template <class V>
 NewVector<double> own_product(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& vectors,
-                              const Vector<double>& coef, bool exact) {
-  const Selection left = listed(rows, gram), right = listed(vectors, gram);
-  if (int64_t(coef.shape(0)) != right.count) throw std::invalid_argument("one coefficient per row is needed");
+                              const Vector<double>& coef, bool exact, const std::shared_ptr<StopToken>& token) {
+  const Selection left = listed(rows, gram);
+  const Vectors right = listed(vectors, coef, gram);
   std::vector<double> out(left.count);
-  exclusively(gram, [&] { gram.product(left, {right, coef.data()}, exact, out.data()); });
+  until_stopped(gram, token.get(), [&] { gram.product(left, right, exact, out.data()); });
   return to_numpy(std::move(out));
 }
 
-// sum_c coef_c k(x_r, x_c) of some rows of the data and columns among them.
+// Bounds on what rounding does to it.
 template <class V>
-NewVector<double> combine(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& columns,
-                          const Vector<double>& coef) {
-  const Selection left = listed(rows, gram), right = listed(columns, gram);
-  if (coef.shape(0) != columns.shape(0)) throw std::invalid_argument("one coefficient per column is needed");
-  std::vector<double> out(static_cast<size_t>(left.count));
-  exclusively(gram, [&] { gram.product(left, {right, coef.data()}, false, out.data()); });
+NewVector<double> own_rounding(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& vectors,
+                               const Vector<double>& coef, bool exact) {
+  const Selection left = listed(rows, gram);
+  const Vectors right = listed(vectors, coef, gram);
+  std::vector<double> out(left.count);
+  exclusively(gram, [&] { gram.rounding(left, right, exact, out.data()); });
   return to_numpy(std::move(out));
 }
 
@@ -138,8 +145,8 @@ void bind_gram_of(nb::module_& m, const char* name) {
   c.def("line", line<V>, "row"_a, "others"_a)
       .def("block", block<V>, "rows"_a, "columns"_a)
       .def("product", product<V>, "vectors"_a, "coef"_a, "exact"_a)
-      .def("own_product", own_product<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a)
-      .def("combine", combine<V>, "rows"_a, "columns"_a, "coef"_a)
+      .def("own_product", own_product<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a, "token"_a.none() = nb::none())
+      .def("own_rounding", own_rounding<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a)
       .def("diagonal", [](const G& g) { return to_numpy(g.diagonals()); })
       .def_prop_ro("size", &G::size)
       .def_prop_ro("evaluations", &G::evaluations)

@@ -252,7 +252,7 @@ class Run:
             aim = (1.0 if self._certain else self._certificates.margin) * progress.target
             if progress.gap <= aim and (claim := self.state.claim(progress.target)):
                 return claim
-            if not self._timer.has_time_for_moves(self.state):
+            if not self._timer.has_time_for_moves(self.state.certificate_seconds):
                 return self._reason_to_end("unconfirmed")
             moves = max(1, int(min(moves, self._stop.moves_left(progress))))
             began = time.perf_counter()

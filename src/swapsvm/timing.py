@@ -39,11 +39,9 @@ class Timer:
         """Infinite unless the clock is the wall's: compiled passes cannot read another one."""
         return self._deadline - self.clock() if self.clock is time.perf_counter else math.inf
 
-    def has_time_for_moves(self, state: State) -> bool:
-        """Whether moves can go on, leaving time for the certificate."""
-        left = self._seconds_left()
-        if left < math.inf:
-            left -= RESERVE * state.certificate_seconds
+    def has_time_for_moves(self, estimate: float) -> bool:
+        """Whether moves can go on, leaving time for a certificate of this estimated duration."""
+        left = self._seconds_left() - RESERVE * estimate
         self.token.set_seconds_left(left)
         return left > 0 and not self.token.requested
 

@@ -55,6 +55,7 @@ def add_train(verbs: Verbs) -> None:
     add("-w", "--weight", action="append", default=[], metavar="LABEL=WEIGHT", help="weight of the rows of a label")
     add("-v", "--folds", type=int, metavar="N", help="print the accuracy of N-fold cross-validation; save no model")
     add("--solver", choices=list(SOLVERS), default=default.solver, help="training algorithm (default: %(default)s)")
+    add("--max-vectors", type=int, metavar="N", help="support vectors of the model, at most (default: no limit)")
     add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
     add("--checkpoint", metavar="FILE", help="save progress to this file, and resume from it if it exists")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
@@ -123,7 +124,10 @@ def run_train(arguments: argparse.Namespace) -> None:
 
 def estimator_of(arguments: argparse.Namespace, labels: np.ndarray) -> SVC:
     """The SVC with the parameters given on the command line."""
-    names = ("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver", "max_time", "checkpoint")
+    names = (
+        *("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver"),
+        *("max_vectors", "max_time", "checkpoint"),
+    )
     parameters = {name: getattr(arguments, name) for name in names}
     weights = class_weights(arguments.weight, labels)
     return SVC(C=arguments.cost, n_jobs=arguments.jobs, class_weight=weights or None, **parameters)

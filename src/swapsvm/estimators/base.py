@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
+from ..fitting.budget import Fitted, fit_over_few
 from ..fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from ..fitting.checkpoint import Checkpoint
 from ..fitting.continuation import Kept
@@ -25,11 +26,14 @@ from ..fitting.workers import Planned, thread_limit
 from ..gram import Gram
 from ..kernels import Kernel
 from ..parameters import check_integer, check_number
+from ..problems import Coefficients
 from ..result import Result, warn_not_converged
 from ..state import Sampling
 from ..trace import RECORD
 from ..writing import PathLike
 from .declaration import ModelAttribute, estimator, parameter
+
+EXPECTED = ("max_vectors", "gap")  # reasons to stop that are no failure to converge
 
 
 @estimator
@@ -204,12 +208,24 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _solve(self, session: Session, gram: Gram, plan: Sequence[Planned], read: Reader[Planned]) -> list[Result]:
         """Run each problem to its certified end."""
-        names = getattr(self, "feature_names_in_", None)
-        warn_of_scaling(gram, lambda: total_weight(sub.on(gram) for sub in plan), names)
+        self._warn_of_scaling(gram, plan)
         results = session.solve(gram, plan, read, type(self).__name__)
         self.cache_counts_ = session.cache_counts
         self._kept: Kept | None = session.kept
         return results
+
+    def _solve_over_few(
+        self, session: Session, gram: Gram, plan: Sequence[Fitted], read: Reader[Fitted], count: int
+    ) -> tuple[list[Coefficients], list[Result]]:
+        """The functions of all problems over at most ``count`` vectors."""
+        self._warn_of_scaling(gram, plan)
+        found = fit_over_few(session, gram, plan, read, count=count, estimator=type(self).__name__)
+        self.cache_counts_, self._kept = session.cache_counts, None
+        return found
+
+    def _warn_of_scaling(self, gram: Gram, plan: Sequence[Subproblem]) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_scaling(gram, lambda: total_weight(sub.on(gram) for sub in plan), names)
 
     def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """The type of kernel values."""
@@ -229,12 +245,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         self.simplex_gap_ = max(r.relative_simplex_gap for r in results)
         self.primal_value_: float | np.ndarray = results[0].primal_value
         self.dual_value_: float | np.ndarray = results[0].dual_value
-        self.stop_reason_ = next((r.stop_reason for r in results if r.stop_reason != "gap"), "gap")
-        self.fit_status_ = 0 if self.stop_reason_ == "gap" else 1
+        reasons = [r.stop_reason for r in results]
+        self.stop_reason_ = min(reasons, key=lambda reason: EXPECTED.index(reason) if reason in EXPECTED else -1)
+        self.fit_status_ = 0 if self.stop_reason_ in EXPECTED else 1
         self.trace_ = _joined_traces(results)
         self.n_evaluations_ = sum(r.evaluations for r in results)
         for sub, result in zip(plan, results, strict=True):
-            if result.stop_reason != "gap":
+            if result.stop_reason not in EXPECTED:
                 warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
                 break
 

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
+from ..fitting.budget import check_budget, is_budget
 from ..fitting.inputs import (
     ClassWeight,
     class_weights,
@@ -23,13 +24,14 @@ from ..fitting.inputs import (
     unless_ones,
 )
 from ..fitting.separation import check_separable
-from ..fitting.session import Session
+from ..fitting.session import Reader, Session
 from ..fitting.subproblems import PairOfClasses, Solution
 from ..gram import Gram
 from ..kernels import Kernel
 from ..models import Pair, Pairwise, sides
 from ..parameters import check_number
 from ..problems import Coefficients
+from ..result import Result
 from .base import KernelMachine
 from .declaration import ModelAttribute, estimator, parameter
 
@@ -111,6 +113,17 @@ class SVC(ClassifierMixin, KernelMachine):
     class_weight: ClassWeight = parameter(
         default=None, kind='dict or "balanced"', text="Factors of the sample weights of each class."
     )
+    max_vectors: int | None = parameter(
+        default=None,
+        kind="int",
+        text="""
+        If given, the model has at most this many support vectors, at least one for each class. They are chosen by a
+        rough fit of a sample; their coefficients are the best for *all* rows, and the certificate is for the problem
+        without this limit. ``stop_reason_`` is ``"gap"`` if the gap is within ``tol`` all the same, else
+        ``"max_vectors"``. With as many vectors as rows this is an ordinary fit. Cannot be combined with ``C=inf``,
+        ``warm_start`` and ``checkpoint``. Callbacks see the fit of the sample.
+        """,
+    )
     decision_function_shape: str = parameter(
         default="ovr", kind='{"ovr", "ovo"}', text="Shape of ``decision_function`` for more than two classes."
     )
@@ -131,11 +144,8 @@ class SVC(ClassifierMixin, KernelMachine):
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
         plan = self._plan(groups, classes, unless_ones(weights))
         gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X))
-        results = self._solve(session, gram, plan, partial(self._pair_attributes, classes))
-        if np.isinf(self.C):
-            for sub, result in zip(plan, results, strict=True):
-                check_separable(sub.name, sub.labels, sub.on(gram), result)
-        functions = {sub.pair: sub.function(gram, result) for sub, result in zip(plan, results, strict=True)}
+        found, results = self._functions(session, gram, plan, partial(self._pair_attributes, classes))
+        functions = {sub.pair: function for sub, function in zip(plan, found, strict=True)}
         self.model_: Pairwise = self._pairwise(X, kernel, groups, functions)
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
@@ -143,9 +153,24 @@ class SVC(ClassifierMixin, KernelMachine):
         self.primal_value_ = np.array([result.primal_value for result in results])
         self.dual_value_ = np.array([result.dual_value for result in results])
 
+    def _functions(
+        self, session: Session, gram: Gram, plan: list[PairOfClasses], read: Reader[PairOfClasses]
+    ) -> tuple[list[Coefficients], list[Result]]:
+        """The decision function of each pair of classes, and its certificate."""
+        if self.max_vectors is not None and is_budget(self.max_vectors, gram):
+            return self._solve_over_few(session, gram, plan, read, int(self.max_vectors))
+        results = self._solve(session, gram, plan, read)
+        if np.isinf(self.C):
+            for sub, result in zip(plan, results, strict=True):
+                check_separable(sub.name, sub.labels, sub.on(gram), result)
+        return [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)], results
+
     def _check_numbers(self) -> None:
         super()._check_numbers()
+        check_budget(self)
         check_number("C", self.C, lambda C: C > 0, "a positive finite number, or inf")
+        if self.max_vectors is not None and np.isinf(self.C):
+            raise ValueError("max_vectors needs a finite C: few vectors leave no hard margin (C=inf)")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
 

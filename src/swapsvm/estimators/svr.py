@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
+from ..fitting.budget import check_budget, is_budget
 from ..fitting.inputs import fitted_kernel, merged, new_rows, sample_weights, training_data, unless_ones
 from ..fitting.session import Session
 from ..fitting.subproblems import Regression, Solution
@@ -98,6 +99,14 @@ class SVR(RegressorMixin, KernelMachine):
         deviation of y.
         """,
     )
+    max_vectors: int | None = parameter(
+        default=None,
+        kind="int",
+        text="""
+        If given, the model has at most this many support vectors, chosen by a rough fit of a sample; their coefficients
+        are the best for *all* rows. As in ``SVC``, and not with ``epsilon="auto"``.
+        """,
+    )
 
     dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef[None, :])
     intercept_ = ModelAttribute[np.ndarray](lambda model: np.array([model.intercept]))
@@ -112,18 +121,26 @@ class SVR(RegressorMixin, KernelMachine):
         gram = session.open_gram(kernel, X, [rows], self._value_type(kernel, X))
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
         only = Regression((), len(rows), self.C, unless_ones(weights), y.astype(np.float64), epsilon)
-        results = self._solve(session, gram, [only], self._attributes)
-        self.set_fitted(**self._attributes(only, gram, results[0]))
+        if self.max_vectors is not None and is_budget(self.max_vectors, gram):
+            count = int(self.max_vectors)
+            (function,), results = self._solve_over_few(session, gram, [only], self._attributes, count)
+            self.set_fitted(model_=Expansion.of(X, kernel, function), epsilon_=epsilon)
+        else:
+            results = self._solve(session, gram, [only], self._attributes)
+            self.set_fitted(**self._attributes(only, gram, results[0]))
         self.shape_fit_ = X.shape
         self._set_certificate([only], results)
         self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
 
     def _check_numbers(self) -> None:
         super()._check_numbers()
+        check_budget(self)
         check_number("C", self.C, lambda C: 0 < C < np.inf, "a positive finite number")
         if not isinstance(self.epsilon, str) or self.epsilon != "auto":
             allowed = "a finite number, 0 or more, or 'auto'"
             check_number("epsilon", self.epsilon, lambda epsilon: 0 <= epsilon < float("inf"), allowed)
+        elif self.max_vectors is not None:
+            raise ValueError("max_vectors needs a tube of given width: set epsilon to a number, not to 'auto'")
 
     def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """Single precision has no digits for the ridge 1/C beside kernel values that are millions of times larger."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -88,6 +89,13 @@ class Session:
             return self.kept.gram
         settings = self.settings
         return Gram(kernel, X, groups=groups, dtype=dtype, cache_size=settings.cache_size, n_threads=self.threads)
+
+    def rough(self, tol: float, part: float) -> Session:
+        """The same session for a fit that prepares its own: to this gap at most, in a part of its time."""
+        rough, settings = copy.copy(self), self.settings
+        rough.rules = make_stop(max(tol, settings.tol), settings.eps, settings.max_iter, None)
+        rough.max_time = None if self.max_time is None else part * self.max_time
+        return rough
 
     def _identity(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> GramIdentity:
         rows = fingerprint(*(group.astype(np.int32) for group in groups)), fingerprint(X)

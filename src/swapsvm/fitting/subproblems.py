@@ -59,7 +59,19 @@ class Subproblem(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class PairOfClasses(Subproblem):
+class Supervised(Subproblem):
+    """A problem with labels or targets, whose solution is a function of the kernel."""
+
+    @abstractmethod
+    def on(self, gram: Gram) -> L2SVC | L2SVR: ...
+
+    def function(self, gram: Gram, at: Solution) -> Coefficients:
+        """The function of a solution; of two classes, positive for the group ``positive``."""
+        return self.on(gram).model(at.weights, at.value)
+
+
+@dataclass(frozen=True, eq=False)
+class PairOfClasses(Supervised):
     """Two classes, which are groups of the Gram."""
 
     pair: Pair
@@ -72,13 +84,9 @@ class PairOfClasses(Subproblem):
     def stop(self, problem: Quadratic) -> Stop | None:
         return Inseparable.of(problem) if np.isinf(self.C) else None
 
-    def function(self, gram: Gram, at: Solution) -> Coefficients:
-        """The decision function, positive for the group ``positive``."""
-        return self.on(gram).model(at.weights, at.value)
-
 
 @dataclass(frozen=True, eq=False)
-class Regression(Subproblem):
+class Regression(Supervised):
     """Targets for all rows of the data; ``epsilon=None`` learns the tube."""
 
     y: np.ndarray

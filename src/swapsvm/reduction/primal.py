@@ -15,9 +15,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from ..fitting.pursuit import products
 from ..gram import Gram
 from ..problems import Coefficients
-from .pursuit import products
 
 MOST_STEPS = 100
 ACCURACY = 1e-9  # relative, of the minimum over the vectors: far below what leaving vectors out costs

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..estimators import SVC
 from ..fitting.inputs import merged, same_data, sample_weights
+from ..fitting.pursuit import Order, Pursuit, products
 from ..fitting.workers import thread_limit
 from ..gram import Gram
 from ..models import Pair, Pairwise, sides
@@ -21,7 +22,6 @@ from ..parameters import check_integer, check_number
 from ..result import warn_user
 from ..stopping import ConvergenceWarning
 from .primal import Minimum, PairLoss, minimize
-from .pursuit import Order, Pursuit, products
 
 logger = logging.getLogger(__name__)
 

@@ -61,7 +61,7 @@ class SmoothProblem:
             error = self._preconditioner.error(gradient)
             if error <= accuracy * value or stopped():
                 break
-            step = self._newton_step(gradient, weights, max(ENOUGH * accuracy * value, REDUCTION * error))
+            step = self.newton_step(gradient, weights, ENOUGH * accuracy * value)
             promised, length = -float(gradient @ step), 1.0
             tried = self._evaluate(c, q, self.u + step)
             while tried[0] > value - LEAST_DECREASE * length * promised and length > SHORTEST:
@@ -82,10 +82,12 @@ class SmoothProblem:
         self.passes += 1
         return self.z.transposed(w)
 
-    def _newton_step(self, gradient: np.ndarray, weights: np.ndarray, error: float) -> np.ndarray:
-        """-H^-1 gradient, by conjugate gradients, as far as this error."""
+    def newton_step(self, gradient: np.ndarray, weights: np.ndarray, enough: float) -> np.ndarray:
+        """-H^-1 gradient, by conjugate gradients, as far as an error that is enough, or a part of the present one."""
+        if self._preconditioner is None:
+            self._preconditioner = Preconditioner(self.z, weights)
         near = self._preconditioner
-        assert near is not None
+        error = max(enough, REDUCTION * near.error(gradient))
         step, residual = np.zeros_like(gradient), -gradient
         direction, last, products = np.zeros_like(gradient), 1.0, 0
         while products < PRODUCTS and (not products or near.error(residual) > error):

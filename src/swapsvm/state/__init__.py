@@ -19,7 +19,7 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
-from .landmarks import FEATURE_BYTES, Factor, Landmarks, one_blas_thread
+from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, one_blas_thread
 from .log_determinant import LogDeterminantState
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Factor",
     "KernelState",
     "Landmarks",
+    "LandmarksAndConstant",
     "Limits",
     "Need",
     "Problem",

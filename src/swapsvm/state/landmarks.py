@@ -38,7 +38,7 @@ def one_blas_thread() -> AbstractContextManager[object]:
 def cholesky_factor(values: np.ndarray) -> np.ndarray:
     """L of L L' = values, after as much has been added to the diagonal as rounding of the values calls for."""
     diagonal = np.diagonal(values).copy()
-    jitter = JITTER * float(np.abs(diagonal).mean())
+    jitter = JITTER * (float(np.abs(diagonal).mean()) or 1.0)
     with one_blas_thread():
         while True:
             np.fill_diagonal(values, diagonal + jitter)
@@ -108,10 +108,13 @@ class FusedFeatures:
 
     def product(self, v: np.ndarray) -> np.ndarray:
         coef = solve_triangular(self._factor.values, v, lower=True, trans="T", check_finite=False)
-        return np.asarray(self._gram.combine(self._rows, self._factor.landmarks, coef)) + self._bias * coef.sum()
+        return (
+            np.asarray(self._gram.own_product(self._rows, self._factor.landmarks, coef, False))
+            + self._bias * coef.sum()
+        )
 
     def transposed(self, w: np.ndarray) -> np.ndarray:
-        sums = np.asarray(self._gram.combine(self._factor.landmarks, self._rows, w)) + self._bias * w.sum()
+        sums = np.asarray(self._gram.own_product(self._factor.landmarks, self._rows, w, False)) + self._bias * w.sum()
         return np.asarray(solve_triangular(self._factor.values, sums, lower=True, check_finite=False))
 
     def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -162,6 +165,37 @@ class Landmarks:
         weights = self._of_rows(w, 1.0)
         listed = np.flatnonzero(weights)
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
-        some = np.asarray(self._core.some(chosen.astype(np.int32)))
+        some = self._some(chosen.astype(np.int32))
         scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
         return np.asarray(scaled.T @ some, np.float64)
+
+    def _some(self, places: np.ndarray) -> np.ndarray:
+        return np.asarray(self._core.some(places))
+
+
+class LandmarksAndConstant(Landmarks):
+    """The same with a last feature that is 1 for every row: an intercept beside the span of the landmarks."""
+
+    def __init__(self, core: FullState32 | FullState64, factor: Factor) -> None:
+        super().__init__(core, factor)
+        self.count += 1
+        self._weights: np.ndarray | None = None
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        return self._of_variables(np.asarray(self._core.product(v[:-1])) + v[-1], self._signs)
+
+    def transposed(self, w: np.ndarray) -> np.ndarray:
+        return self._sums(self._of_rows(w, self._signs))
+
+    def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if w is not self._weights:  # products of one Newton step have the same weights
+            of_rows = self._of_rows(w, 1.0)
+            self._weights, self._rows_weights, self._column = w, of_rows, self._sums(of_rows)
+        inner = np.asarray(self._core.quadratic(self._rows_weights, v[:-1]))
+        return np.append(inner + v[-1] * self._column[:-1], self._column @ v)
+
+    def _sums(self, of_rows: np.ndarray) -> np.ndarray:
+        return np.append(np.asarray(self._core.transposed(of_rows)), of_rows.sum())
+
+    def _some(self, places: np.ndarray) -> np.ndarray:
+        return np.column_stack([super()._some(places), np.ones(len(places), np.float32)])

@@ -24,17 +24,23 @@ BLOCK_VALUES = 1 << 22  # kernel values held at a time
 
 
 class Pursuit:
-    """The vectors of one group: rows of the data, and the functions as a table (rows, outputs) of coefficients."""
+    """The vectors of one group: rows of the data, and functions that are sums over them.
 
-    def __init__(self, gram: Gram, rows: np.ndarray, coefficients: np.ndarray) -> None:
-        self._gram, self.rows = gram, rows
-        self._left = products(gram, rows, rows, coefficients)  # r_o(x_j)
-        self._diagonal = gram.diagonal()[rows]
+    The functions are a table (rows, outputs) of coefficients. If not all of the rows are ``candidates``, those are.
+    """
+
+    def __init__(
+        self, gram: Gram, rows: np.ndarray, coefficients: np.ndarray, candidates: np.ndarray | None = None
+    ) -> None:
+        self._gram, self.rows = gram, rows if candidates is None else candidates
+        self._left = products(gram, self.rows, rows, coefficients)  # r_o(x_j)
+        self._diagonal = gram.diagonal()[self.rows]
         self._distance = self._diagonal.copy()
-        self._factor = np.empty((0, len(rows)))
-        self._least = EXPLAINED * float((coefficients * self._left).sum())
+        self._factor = np.empty((0, len(self.rows)))
         self.chosen: list[int] = []
+        self._least = EXPLAINED * float((coefficients * self._left).sum()) if candidates is None else 0.0
         self._look()
+        self._least = self._least or EXPLAINED * self.gain  # of the first one, if only some of the rows are known
 
     def _look(self) -> None:
         free = self._distance > DEPENDENT * self._diagonal
@@ -63,10 +69,15 @@ class Pursuit:
 
 
 class Order:
-    """Rows of several groups in the order of their gains. The first of them do not depend on how many are asked for."""
+    """Rows of several groups in the order of their gains. The first of them do not depend on how many are asked for.
 
-    def __init__(self, groups: Sequence[Pursuit]) -> None:
-        self._groups, self._rows = groups, np.empty(0, np.int64)
+    ``fair`` begins with the best row of each group.
+    """
+
+    def __init__(self, groups: Sequence[Pursuit], fair: bool = False) -> None:
+        self._groups = groups
+        firsts = [group.choose() if group.gain else int(group.rows[0]) for group in groups] if fair else []
+        self._rows = np.array(firsts, np.int64)
 
     def first(self, count: int, end: float = np.inf) -> np.ndarray:
         """This many rows, or fewer if they explain everything or the time ``end`` has come, but at least one."""
