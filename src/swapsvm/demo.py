@@ -185,7 +185,7 @@ def steps_of(outcome: Outcome) -> Counter[str]:
 
 
 def cells(outcome: Outcome, taken: list[str]) -> dict[str, str]:
-    """One row of the table by the headings of its columns, which are broken to fit; ``taken`` are the kinds of steps."""
+    """One row of the table by the headings of its columns, which are broken to fit; ``taken``: kinds of steps."""
     model, steps = outcome.model, steps_of(outcome)
     broken = {kind: kind.replace("-", "-\n").replace("corrective", "correc-\ntive") for kind in taken}
     return {

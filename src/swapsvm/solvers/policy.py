@@ -26,6 +26,7 @@ SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks,
 AGAIN = 60  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each support vector, and sweeps, of blocks whose set fits into memory
+KEPT = 1.5  # the same sweeps where kernel values are kept
 FEWEST_STEPS, STEPS = 1.5, 1.1  # of surrogate steps: at least, and for the square root of the condition
 CLEARLY = 0.8  # of the cost of blocks that surrogate steps must stay below: local structure can make them slower
 
@@ -40,18 +41,20 @@ class Outlook:
     ridge: float  # mean
     largest_set: float  # variables whose kernel values fit into memory
     most_features: float  # numbers that fit into memory
+    keeps: bool = False  # whether blocks keep kernel values between sweeps
 
     @classmethod
     def of(cls, state: State, support: float) -> Outlook:
         """``support``: the expected number of support vectors."""
         _, ridge = state.target_and_ridge()
         rows, features = len(state.distinct_rows), state.bytes / FEATURE_BYTES
-        return cls(rows, support, state.work, float(np.mean(ridge)), state.largest_face, features)
+        ridge_of_row, keeps = float(np.mean(ridge)), state.memory_pays
+        return cls(rows, support, state.work, ridge_of_row, state.largest_face, features, keeps)
 
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
         parts = max(1.0, self.support / self.largest_set)
-        return self.support * (SWAPS + SWEEPS * self.work) * parts**2
+        return self.support * (SWAPS + (KEPT if self.keeps else SWEEPS) * self.work) * parts**2
 
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
