@@ -22,6 +22,7 @@ from sklearn.datasets import load_iris
 from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM, Sampling
 from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.files import TRUSTED_TYPES, load, save
+from swapsvm.files.fields import fields_of, svc_of
 from swapsvm.files.native import MODEL
 from swapsvm.kernels import KERNELS
 
@@ -432,3 +433,22 @@ def test_skops_reads_the_family(estimator, tmp_path, monkeypatch):
     again = io.loads(content, trusted=TRUSTED_TYPES)
     assert_array_equal(again.predict(X), estimator.predict(X))
     assert again.get_params().keys() == estimator.get_params().keys()
+
+
+def test_files_of_versions_without_primal_and_dual_values_are_read():
+    model = SVC(C=4.0).fit(*load_iris(return_X_y=True))
+    header, arrays = fields_of(model)
+    del header["certificate"]["simplex_gap_"], arrays["primal_value_"], arrays["dual_value_"]
+    old = svc_of(header, arrays)
+    assert old.simplex_gap_ == old.relative_gap_ == model.relative_gap_
+    assert np.isnan(old.primal_value_).all() and old.dual_value_.shape == (3,)
+    np.testing.assert_array_equal(old.dual_coef_, model.dual_coef_)
+
+
+def test_both_values_survive_a_file(tmp_path):
+    model = SVC(C=4.0).fit(*load_iris(return_X_y=True))
+    save(model, tmp_path / "model.svm")
+    again = load(tmp_path / "model.svm")
+    for name in ("primal_value_", "dual_value_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    assert (again.relative_gap_, again.simplex_gap_) == (model.relative_gap_, model.simplex_gap_)
