@@ -107,9 +107,10 @@ def test_as_many_vectors_as_rows_are_an_ordinary_fit():
     assert np.array_equal(model.dual_coef_, full.dual_coef_) and model.n_iter_ == full.n_iter_
 
 
-def test_rows_beyond_the_sample_count(monkeypatch):
+def test_larger_problems_choose_from_a_model_of_random_vectors(monkeypatch):
     X, y = noisy(900, classes=3)
-    monkeypatch.setattr(budget, "SAMPLE", 300)
+    monkeypatch.setattr(budget, "MOST_ROWS", 300)
+    monkeypatch.setattr(budget, "FEWEST_RANDOM", 200)
     model = SVC(C=4, gamma=GAMMA, max_vectors=60).fit(X, y)
     for pair, claimed in zip(model.model_.pairs, model.primal_value_, strict=True):
         value, gradient = primal_of_pair(model, X, y, pair, np.ones(len(y)))

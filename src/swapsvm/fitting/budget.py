@@ -1,17 +1,18 @@
 """Fits of at most ``max_vectors`` vectors, which are chosen first and get the best coefficients over all rows.
 
-A sample of the rows is fitted roughly. Vectors are chosen among its support vectors, one after the other, so that each
-explains as much as possible of what is left of the sample's functions (``pursuit``). Then each problem of the plan is
-solved over the chosen vectors of its own rows, on all of them, and certified (``few_vectors``).
+The problems of the plan are solved roughly: small ones by the solver, to a large gap; larger ones over many random
+vectors, in time that is linear in the rows. Vectors are then chosen among the rows inside the margin, one after the
+other, so that each explains as much as possible of what is left of the rough functions (``pursuit``). At last each
+problem is solved over the chosen vectors of its own classes, on all of its rows, and certified (``few_vectors``).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -35,10 +36,11 @@ from .workers import Cancelled, solve_each, workers_for
 logger = logging.getLogger("swapsvm")
 Fitted = TypeVar("Fitted", bound=Supervised)
 
-SAMPLE = 8192  # most rows of a problem of the sample
-SAMPLE_TOL = 0.3  # relative gap of its fit: a smaller one changes the choice of vectors little
-SAMPLE_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the fit of the sample, and the choice, end
-CANDIDATES, FEWEST_CANDIDATES = 4, 2048  # support vectors of the sample to choose from: for each vector, and at least
+MOST_ROWS = 32768  # of a problem that the solver solves roughly
+ROUGH_TOL = 0.1  # its relative gap: a smaller one changes the choice of vectors little
+RANDOM, FEWEST_RANDOM = 2, 1024  # random vectors of a larger problem: for each of the budget, and at least
+ROUGH_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the rough fit, and the choice, end
+FEWEST_CANDIDATES, CHOICE_WORK = 4, 1 << 22  # rows to choose from: for each vector, at least; times vectors, at most
 QUICK = 512  # rows of a dual point for which there is no time
 
 
@@ -72,25 +74,54 @@ def is_budget(max_vectors: int, gram: Gram) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Rough:
-    """The fit of a sample: its Gram, and the function and the result of each problem."""
+    """A rough fit: the function and the result of each problem, whose weights are a point of the dual."""
 
     gram: Gram
+    plan: Sequence[Supervised]
     functions: list[Coefficients]
     results: list[Result]
 
-    def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Support vectors and their table of coefficients: all of them, or of several problems those of each class.
+    def parts(self) -> list[Part]:
+        """All vectors, or of several problems those of each class.
 
         A pair of classes has only the vectors of its own two, so a vector has to serve all pairs of its class.
         """
-        support = np.unique(np.concatenate([function.rows for function in self.functions])).astype(np.int64)
-        table = np.zeros((len(support), len(self.functions)))
+        rows = np.unique(np.concatenate([function.rows for function in self.functions])).astype(np.int64)
+        table = np.zeros((len(rows), len(self.functions)))
         for column, function in enumerate(self.functions):
-            table[np.searchsorted(support, function.rows), column] = function.coef
+            table[np.searchsorted(rows, function.rows), column] = function.coef
+        whole = Part(rows, table, np.unique(np.concatenate(list(self._inside()))).astype(np.int64))
         if len(self.functions) == 1:
-            return [(support, table)]
-        owned = [np.isin(support, group) for group in self.gram.groups]
-        return [(support[own], table[own][:, table[own].any(axis=0)]) for own in owned]
+            return [whole]
+        return [whole.of(group) for group in self.gram.groups]
+
+    def _inside(self) -> Iterator[np.ndarray]:
+        """Rows inside the margin of each problem."""
+        for sub, result in zip(self.plan, self.results, strict=True):
+            problem = sub.on(self.gram)
+            yield problem.rows[(result.weights > 0) & (problem.signs != 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Vectors with a table of coefficients, one column for each function, and rows that are to take their place."""
+
+    rows: np.ndarray
+    table: np.ndarray
+    candidates: np.ndarray
+
+    def of(self, group: np.ndarray) -> Part:
+        """Those of a class."""
+        own = np.isin(self.rows, group)
+        table = self.table[own]
+        return Part(self.rows[own], table[:, table.any(axis=0)], np.intersect1d(self.candidates, group))
+
+    def pursuit(self, gram: Gram, share: float, rng: np.random.Generator) -> Pursuit:
+        """The choice among this share of the candidates."""
+        size, candidates = max(int(np.ceil(share * len(self.candidates))), 1), self.candidates
+        if size < len(candidates):
+            candidates = np.sort(rng.choice(candidates, size, replace=False))
+        return Pursuit(gram, self.rows, self.table, candidates)
 
 
 def fit_over_few(
@@ -98,39 +129,22 @@ def fit_over_few(
 ) -> tuple[list[Coefficients], list[Result]]:
     """For each problem the best function over its rows among at most ``count`` chosen ones, and its certificate."""
     rng = np.random.default_rng(check_random_state(session.settings.random_state).randint(2**31))
-    rough = _rough_fit(session.rough(SAMPLE_TOL, SAMPLE_TIME), gram, plan, read, rng=rng, estimator=estimator)
+    early, small = session.rough(ROUGH_TOL, ROUGH_TIME), max(sub.rows for sub in plan) <= MOST_ROWS
+    if small:
+        results = early.solve(gram, plan, read, estimator)
+        functions = [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)]
+    else:
+        functions, results = FewRuns(early, gram, plan, _random_rows(gram, count, rng)).solve()
+    rough = Rough(gram, plan, functions, results)
     vectors = _chosen(rough, count, rng, _end_of_choice(session))
     logger.info("%d vectors chosen for %d rows", len(vectors), sum(map(len, gram.groups)))
-    return FewRuns(session, gram, plan, rough, vectors).solve()
+    return FewRuns(session, gram, plan, vectors, rough, proves=small).solve()
 
 
-def _rough_fit(
-    session: Session,
-    gram: Gram,
-    plan: Sequence[Fitted],
-    read: Reader[Fitted],
-    *,
-    rng: np.random.Generator,
-    estimator: str,
-) -> Rough:
-    share = SAMPLE // min(len(gram.groups), 2)  # a problem has one group, or two
-    groups = [np.sort(rng.choice(g, share, replace=False)) if len(g) > share else g for g in gram.groups]
-    some, problems = gram, list(plan)
-    if any(len(part) < len(group) for part, group in zip(groups, gram.groups, strict=True)):
-        some = session.open_gram(gram.kernel, gram.X, groups, gram.dtype)
-        problems = [_standing_for(sub, gram, some) for sub in plan]
-    results = session.solve(some, problems, read, estimator)
-    return Rough(some, [sub.function(some, at) for sub, at in zip(problems, results, strict=True)], results)
-
-
-def _standing_for(sub: Fitted, gram: Gram, some: Gram) -> Fitted:
-    """The problem on a sample, whose rows have the weights of those that they stand for."""
-    weights = np.ones(gram.size) if sub.weights is None else sub.weights.copy()
-    for part, group in zip(some.groups, gram.groups, strict=True):
-        if len(part):
-            weights[part] *= weights[group].sum() / weights[part].sum()
-    sampled = replace(sub, weights=weights)
-    return replace(sampled, rows=len(np.unique(sampled.on(some).rows)))
+def _random_rows(gram: Gram, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random vectors for problems of one group, or of two."""
+    share = max(RANDOM * count, FEWEST_RANDOM) // min(len(gram.groups), 2)
+    return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in gram.groups])
 
 
 def _end_of_choice(session: Session) -> float:
@@ -139,14 +153,14 @@ def _end_of_choice(session: Session) -> float:
 
 
 def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> np.ndarray:
-    """At most this many rows that explain the functions of the sample."""
-    gram, parts = rough.gram, [part for part in rough.parts() if len(part[0])]
+    """At most this many rows that explain the rough functions."""
+    gram, parts = rough.gram, [part for part in rough.parts() if len(part.rows) and len(part.candidates)]
     if not parts:  # every function is 0
         return np.array([group[0] for group in gram.groups if len(group)])
     exact = Gram(gram.kernel, gram.X, groups=gram.groups, dtype=np.float64, cache_size=0, checked=False)
-    total = sum(len(rows) for rows, _ in parts)
-    most = max(CANDIDATES * count, FEWEST_CANDIDATES) / total
-    groups = [Pursuit(exact, rows, table, _some(rows, most, rng)) for rows, table in parts]
+    most = max(FEWEST_CANDIDATES * count, CHOICE_WORK // count)
+    share = most / sum(len(part.candidates) for part in parts)
+    groups = [part.pursuit(exact, share, rng) for part in parts]
     found = Order(groups, fair=True).first(count, end)
     if len(found) < min(count, sum(len(group.rows) for group in groups)):
         return found  # more vectors would explain nothing
@@ -154,21 +168,24 @@ def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> n
     return np.concatenate([found, rng.choice(rest, min(count - len(found), len(rest)), replace=False)])
 
 
-def _some(rows: np.ndarray, part: float, rng: np.random.Generator) -> np.ndarray:
-    size = max(int(np.ceil(part * len(rows))), 1)
-    return rows if size >= len(rows) else np.sort(rng.choice(rows, size, replace=False))
-
-
 class FewRuns:
-    """The solutions of all problems of a plan over the chosen vectors."""
+    """The solutions of all problems of a plan over some vectors, beginning with those of a rough fit, if there is one.
+
+    ``proves`` asks for dual points of their own; without, those of the rough fit are the certificate.
+    """
 
     def __init__(
-        self, session: Session, gram: Gram, plan: Sequence[Supervised], rough: Rough, vectors: np.ndarray
+        self,
+        session: Session,
+        gram: Gram,
+        plan: Sequence[Supervised],
+        vectors: np.ndarray,
+        rough: Rough | None = None,
+        proves: bool = True,
     ) -> None:
         rows = [sub.rows for sub in plan]
-        self._session, self._gram, self._plan, self._vectors = session, gram, plan, vectors
-        self._rough = {sub.labels: (f, r) for sub, f, r in zip(plan, rough.functions, rough.results, strict=True)}
-        self._sampled = rough.gram is not gram
+        self._session, self._gram, self._plan, self._vectors, self._proves = session, gram, plan, vectors, proves
+        self._begin = dict(zip((sub.labels for sub in plan), _beginnings(rough, len(plan)), strict=True))
         self._workers = workers_for(gram, rows, session.threads)
         self._budget = TimeBudget(session.max_time, rows, self._workers, session.clock, session.began)
 
@@ -180,24 +197,29 @@ class FewRuns:
         return [function for function, _ in found], [result for _, result in found]
 
     def _solve(self, gram: Gram, sub: Supervised, cancelled: Cancelled) -> tuple[Coefficients, Result]:
-        problem, (function, rough) = sub.on(gram), self._rough[sub.labels]
-        run = FewRun(self._session, FewVectors(problem, np.intersect1d(problem.rows, self._vectors)))
-        run.known = None if self._sampled else rough
-        result = run.finish(function, self._budget.share(sub.rows).limit, asked=rough.stop_reason == "callback")
+        problem, (function, known) = sub.on(gram), self._begin[sub.labels]
+        few = FewVectors(problem, np.intersect1d(problem.rows, self._vectors))
+        run = FewRun(self._session, few, known, self._proves)
+        result = run.finish(function, self._budget.share(sub.rows).limit)
         logger.info("%s: %s, relative gap %.2g", sub.name, result.stop_reason, result.relative_gap)
-        return run.coefficients, replace(result, evaluations=result.evaluations + rough.evaluations)
+        return run.coefficients, result
+
+
+def _beginnings(rough: Rough | None, count: int) -> list[tuple[Coefficients | None, Result | None]]:
+    if rough is None:
+        return [(None, None)] * count
+    return list(zip(rough.functions, rough.results, strict=True))
 
 
 class FewRun:
-    """One problem over its vectors, from the function of the sample to a certificate, within a limit of time.
+    """One problem over its vectors, to a certificate, within a limit of time.
 
     ``known`` is another result for the same problem, whose dual value may be the better one.
     """
 
-    known: Result | None = None
-
-    def __init__(self, session: Session, few: FewVectors) -> None:
+    def __init__(self, session: Session, few: FewVectors, known: Result | None, proves: bool) -> None:
         self._session, self._few, self._timer = session, few, Timer(session.clock, session.token)
+        self._known, self._proves = known, proves or known is None
         self._before, self._pace, self._steps = few.problem.gram.evaluations, 0.0, 0
 
     @property
@@ -205,21 +227,21 @@ class FewRun:
         """The function found, over rows of the data."""
         return Coefficients(self._few.vectors.astype(np.int64), self._at.coef, self._at.intercept)
 
-    def finish(self, first: Coefficients, seconds: float, asked: bool) -> Result:
-        """Begin with what the vectors explain of a first function; ``asked`` to stop there, or go on to the best."""
+    def finish(self, first: Coefficients | None, seconds: float) -> Result:
+        """Go from what the vectors explain of a first function to the best one, unless a callback asked to stop."""
         self._timer.limit(self._few.state, seconds)
         self._at = self._start(first)
-        reason = "callback" if asked else self._improve()
+        reason = "callback" if self._known and self._known.stop_reason == "callback" else self._improve()
         primal = self._few.largest_primal_value(self._at)
-        return self._result(primal, self._dual_point(), reason)
+        return self._result(primal, self._dual_point() if self._proves else None, reason)
 
-    def _start(self, first: Coefficients) -> Function:
+    def _start(self, first: Coefficients | None) -> Function:
         """This cannot be interrupted: every fit has a model. The pass over all rows tells how long others take."""
         token, few = self._timer.token, self._few
         token.heed_requests(False)
-        values = few.values_at_vectors(first)
+        values = np.zeros(len(few.vectors)) if first is None else few.values_at_vectors(first)
         began = time.perf_counter()
-        start = few.projection(values, first.intercept)
+        start = few.projection(values, first.intercept if first else 0.0)
         self._pace = (time.perf_counter() - began) / (len(few.rows) * len(few.vectors))
         token.heed_requests(True)
         return start
@@ -227,7 +249,7 @@ class FewRun:
     @property
     def _certificate_seconds(self) -> float:
         rows, vectors, active = len(self._few.rows), len(self._few.vectors), np.count_nonzero(self._at.slacks)
-        return self._pace * (rows * vectors + active**2 / 2)
+        return self._pace * (rows * vectors + (active**2 / 2 if self._proves else 0))
 
     def _improve(self) -> str | None:
         """Go to the function of least P; the reason if that had to end before."""
@@ -250,11 +272,16 @@ class FewRun:
             timer.grant_answer(forever=True)
             return few.dual_point(weights, QUICK)
 
-    def _result(self, primal: float, point: DualPoint, reason: str | None) -> Result:
-        dual, weights, scales = point.least_dual_value, point.weights, self._few.problem.scales
-        weights = weights / (weights.sum() or 1.0) if scales else point.scale * weights
-        if self.known and self.known.dual_value > dual:
-            dual, weights = self.known.dual_value, self.known.weights
+    def _result(self, primal: float, point: DualPoint | None, reason: str | None) -> Result:
+        dual, weights, evaluations = 0.0, np.zeros(0), self._few.problem.gram.evaluations - self._before
+        scales = self._few.problem.scales
+        if point:
+            total = (point.weights.sum() or 1.0) if scales else 1.0 / (point.scale or 1.0)
+            dual, weights = point.least_dual_value, point.weights / total
+        if self._known:
+            evaluations += self._known.evaluations
+            if point is None or self._known.dual_value > dual:
+                dual, weights = self._known.dual_value, self._known.weights
         scale = 0.5 / dual if scales and dual > 0 else dual  # on the simplex D = 1 / (2 f)
         gap = relative(primal - dual, dual) * (scale if dual > 0 else 1.0)
         if gap <= self._session.rules.target(scale):
@@ -266,7 +293,7 @@ class FewRun:
             relative_gap=relative(gap, scale),
             stop_reason=reason or "max_vectors",
             iterations=self._steps,
-            evaluations=self._few.problem.gram.evaluations - self._before,
+            evaluations=evaluations,
             samplings=0,
             certificate_seconds=self._certificate_seconds,
             trace=Trace(),

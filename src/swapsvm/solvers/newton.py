@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from ..state import Landmarks
 
 STEPS, PRODUCTS = 30, 50  # most Newton steps of a solution, and most products of one step
-ROWS = 4  # rows of the preconditioner for each of its columns
+ROWS, FEWEST_ROWS = 4, 2048  # rows of the preconditioner for each of its columns, and at least
 REDUCTION = 1e-3  # of the error by one Newton step
 ENOUGH = 0.25  # a step that would go below the accuracy asked for ends at this part of it
 LEAST_DECREASE, SHORTEST = 1e-4, 1e-6  # of a line search: part of what the slope promises, and step
@@ -27,7 +27,7 @@ class Preconditioner:
     """About H, from some of the rows of Z, and its inverse; in single precision, which halves what a product reads."""
 
     def __init__(self, z: Landmarks, weights: np.ndarray) -> None:
-        matrix = z.curvature(weights, ROWS * z.count)
+        matrix = z.curvature(weights, max(ROWS * z.count, FEWEST_ROWS))
         matrix[np.diag_indices_from(matrix)] += 1.0
         self._matrix = matrix.astype(np.float32)
         factor, _ = lapack.dpotrf(matrix, lower=True)
