@@ -228,6 +228,16 @@ def test_a_limit_of_time_is_kept():
     assert len(model.support_) <= 1500
 
 
+def test_without_time_for_a_rough_fit_vectors_are_random(monkeypatch):
+    monkeypatch.setattr(budget, "MOST_ROWS", 0)
+    monkeypatch.setattr(budget, "FEWEST_RANDOM", 2000)
+    X, y = noisy(8000)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = SVC(gamma=GAMMA, max_vectors=40, max_time=1e-3).fit(X, y)
+    assert len(model.support_) == 40 and model.stop_reason_ == "max_time"
+    assert 0 < model.dual_value_[0] <= model.primal_value_[0] < np.inf
+
+
 def test_a_callback_ends_the_fit():
     X, y = noisy(2000)
     with pytest.warns(ConvergenceWarning, match="callback"):

@@ -41,6 +41,7 @@ ROUGH_TOL = 0.1  # its relative gap: a smaller one changes the choice of vectors
 RANDOM, FEWEST_RANDOM = 2, 1024  # random vectors of a larger problem: for each of the budget, and at least
 ROUGH_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the rough fit, and the choice, end
 FEWEST_CANDIDATES, CHOICE_WORK = 4, 1 << 22  # rows to choose from: for each vector, at least; times vectors, at most
+CUT_SHORT = ("callback", "interrupted", "max_time")  # reasons of a rough fit that are those of the whole one
 QUICK = 512  # rows of a dual point for which there is no time
 
 
@@ -80,6 +81,11 @@ class Rough:
     plan: Sequence[Supervised]
     functions: list[Coefficients]
     results: list[Result]
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a problem had to end before its time."""
+        return any(result.stop_reason in CUT_SHORT for result in self.results)
 
     def parts(self) -> list[Part]:
         """All vectors, or of several problems those of each class.
@@ -138,7 +144,7 @@ def fit_over_few(
     rough = Rough(gram, plan, functions, results)
     vectors = _chosen(rough, count, rng, _end_of_choice(session))
     logger.info("%d vectors chosen for %d rows", len(vectors), sum(map(len, gram.groups)))
-    return FewRuns(session, gram, plan, vectors, rough, proves=small).solve()
+    return FewRuns(session, gram, plan, vectors, rough, proves=small or rough.is_cut_short).solve()
 
 
 def _random_rows(gram: Gram, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -155,8 +161,8 @@ def _end_of_choice(session: Session) -> float:
 def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> np.ndarray:
     """At most this many rows that explain the rough functions."""
     gram, parts = rough.gram, [part for part in rough.parts() if len(part.rows) and len(part.candidates)]
-    if not parts:  # every function is 0
-        return np.array([group[0] for group in gram.groups if len(group)])
+    if not any(part.table.any() for part in parts):
+        return _without_functions(rough, count, rng)
     exact = Gram(gram.kernel, gram.X, groups=gram.groups, dtype=np.float64, cache_size=0, checked=False)
     most = max(FEWEST_CANDIDATES * count, CHOICE_WORK // count)
     share = most / sum(len(part.candidates) for part in parts)
@@ -166,6 +172,13 @@ def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> n
         return found  # more vectors would explain nothing
     rest = np.setdiff1d(np.concatenate(gram.groups), found)
     return np.concatenate([found, rng.choice(rest, min(count - len(found), len(rest)), replace=False)])
+
+
+def _without_functions(rough: Rough, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random rows if there was no time for functions; else the best ones are 0, and a vector of each class will do."""
+    groups = [group for group in rough.gram.groups if len(group)]
+    share = count // len(groups) if rough.is_cut_short else 1
+    return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in groups])
 
 
 class FewRuns:
@@ -231,7 +244,8 @@ class FewRun:
         """Go from what the vectors explain of a first function to the best one, unless a callback asked to stop."""
         self._timer.limit(self._few.state, seconds)
         self._at = self._start(first)
-        reason = "callback" if self._known and self._known.stop_reason == "callback" else self._improve()
+        cut_short = self._known.stop_reason if self._known and self._known.stop_reason in CUT_SHORT else None
+        reason = cut_short if cut_short == "callback" else self._improve() or cut_short
         primal = self._few.largest_primal_value(self._at)
         return self._result(primal, self._dual_point() if self._proves else None, reason)
 

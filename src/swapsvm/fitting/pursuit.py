@@ -95,10 +95,9 @@ class Order:
 def products(gram: Gram, rows: np.ndarray, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Kernel values of rows against columns times coefficients: in one pass, or, of a table, a few rows at a time."""
     if coefficients.size == len(columns) > 0:
-        passed = [np.ascontiguousarray(index, np.int32) for index in (rows, columns)]
-        return np.asarray(gram.core.own_product(*passed, np.ravel(coefficients), True)).reshape(
-            -1, *coefficients.shape[1:]
-        )
+        left, right = (np.ascontiguousarray(index, np.int32) for index in (rows, columns))
+        sums = np.asarray(gram.core.own_product(left, right, np.ravel(coefficients), True))
+        return sums.reshape(-1, *coefficients.shape[1:])
     step = max(BLOCK_VALUES // max(len(columns), 1), 1)
     parts = [gram.block(rows[first : first + step], columns) @ coefficients for first in range(0, len(rows), step)]
     return np.concatenate(parts) if parts else np.zeros((0, *coefficients.shape[1:]))
