@@ -42,6 +42,9 @@ RANDOM, FEWEST_RANDOM = 2, 1024  # random vectors of a larger problem: for each 
 ROUGH_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the rough fit, and the choice, end
 FEWEST_CANDIDATES, CHOICE_WORK = 4, 1 << 22  # rows to choose from: for each vector, at least; times vectors, at most
 CUT_SHORT = ("callback", "interrupted", "max_time")  # reasons of a rough fit that are those of the whole one
+RESERVED = (
+    1 / 3
+)  # part of the time left that a certificate gets, at most; its dual point has as many rows as that allows
 QUICK = 512  # rows of a dual point for which there is no time
 
 
@@ -140,7 +143,9 @@ def fit_over_few(
         results = early.solve(gram, plan, read, estimator)
         functions = [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)]
     else:
-        functions, results = FewRuns(early, gram, plan, _random_rows(gram, count, rng)).solve()
+        room = gram.core.cache_budget // (FEATURE_BYTES * max(sub.rows for sub in plan))
+        wanted = max(count, min(max(RANDOM * count, FEWEST_RANDOM), room))
+        functions, results = FewRuns(early, gram, plan, _random_rows(gram, wanted, rng)).solve()
     rough = Rough(gram, plan, functions, results)
     vectors = _chosen(rough, count, rng, _end_of_choice(session))
     logger.info("%d vectors chosen for %d rows", len(vectors), sum(map(len, gram.groups)))
@@ -148,8 +153,8 @@ def fit_over_few(
 
 
 def _random_rows(gram: Gram, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random vectors for problems of one group, or of two."""
-    share = max(RANDOM * count, FEWEST_RANDOM) // min(len(gram.groups), 2)
+    """This many random vectors for problems of one group, or of two."""
+    share = max(count // min(len(gram.groups), 2), 1)
     return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in gram.groups])
 
 
@@ -267,7 +272,8 @@ class FewRun:
 
     def _improve(self) -> str | None:
         """Go to the function of least P; the reason if that had to end before."""
-        if self._timer.has_time_for_moves(self._certificate_seconds):
+        reserve = min(self._certificate_seconds, RESERVED * max(self._timer.seconds_left(), 0.0))
+        if self._timer.has_time_for_moves(reserve):
             with suppress(Stopped):
                 self._at, self._steps = self._few.minimize(self._at)
         if self._timer.token.requested:
@@ -276,12 +282,11 @@ class FewRun:
 
     def _dual_point(self) -> DualPoint:
         few, timer, weights = self._few, self._timer, self._few.dual_weights(self._at)
-        granted = timer.grant_certificate(self._certificate_seconds)
-        if not granted:
+        seconds = ANSWER if timer.token.requested else max(timer.seconds_left(), ANSWER)
+        if not timer.grant_certificate(min(self._certificate_seconds, seconds)):
             timer.grant_answer(forever=True)
         try:
-            most_rows = np.inf if granted else np.sqrt(2 * ANSWER / self._pace)
-            return few.dual_point(weights, most_rows, timer.token)
+            return few.dual_point(weights, np.sqrt(2 * seconds / self._pace), timer.token)
         except Stopped:
             timer.grant_answer(forever=True)
             return few.dual_point(weights, QUICK)
