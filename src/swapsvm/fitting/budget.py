@@ -45,6 +45,7 @@ CUT_SHORT = ("callback", "interrupted", "max_time")  # reasons of a rough fit th
 RESERVED = (
     1 / 3
 )  # part of the time left that a certificate gets, at most; its dual point has as many rows as that allows
+FEATURE_BYTES = 4  # of a number of Z
 QUICK = 512  # rows of a dual point for which there is no time
 
 
