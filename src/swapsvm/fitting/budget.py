@@ -42,9 +42,7 @@ RANDOM, FEWEST_RANDOM = 2, 1024  # random vectors of a larger problem: for each 
 ROUGH_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the rough fit, and the choice, end
 FEWEST_CANDIDATES, CHOICE_WORK = 4, 1 << 22  # rows to choose from: for each vector, at least; times vectors, at most
 CUT_SHORT = ("callback", "interrupted", "max_time")  # reasons of a rough fit that are those of the whole one
-RESERVED = (
-    1 / 3
-)  # part of the time left that a certificate gets, at most; its dual point has as many rows as that allows
+RESERVED = 1 / 3  # part of the time left for a certificate, at most; its dual point has the rows that this allows
 FEATURE_BYTES = 4  # of a number of Z
 QUICK = 512  # rows of a dual point for which there is no time
 
