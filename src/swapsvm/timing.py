@@ -35,13 +35,13 @@ class Timer:
         """Seconds since the beginning."""
         return self.clock() - self._began
 
-    def _seconds_left(self) -> float:
-        """Infinite unless the clock is the wall's: compiled passes cannot read another one."""
+    def seconds_left(self) -> float:
+        """Seconds to the deadline; infinite unless the clock is the wall's: compiled passes cannot read another one."""
         return self._deadline - self.clock() if self.clock is time.perf_counter else math.inf
 
     def has_time_for_moves(self, estimate: float) -> bool:
         """Whether moves can go on, leaving time for a certificate of this estimated duration."""
-        left = self._seconds_left() - RESERVE * estimate
+        left = self.seconds_left() - RESERVE * estimate
         self.token.set_seconds_left(left)
         return left > 0 and not self.token.requested
 
@@ -52,7 +52,7 @@ class Timer:
             return False
         overtime = OVERTIME * max(0.1 * self._limit, 0.5)
         self.token.heed_requests(not interrupted)
-        self.token.set_seconds_left(ANSWER if interrupted else max(self._seconds_left(), 0.0) + overtime)
+        self.token.set_seconds_left(ANSWER if interrupted else max(self.seconds_left(), 0.0) + overtime)
         return True
 
     def grant_answer(self, forever: bool) -> None:

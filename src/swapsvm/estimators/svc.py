@@ -118,10 +118,11 @@ class SVC(ClassifierMixin, KernelMachine):
         kind="int",
         text="""
         If given, the model has at most this many support vectors, at least one for each class. They are chosen by a
-        rough fit of a sample; their coefficients are the best for *all* rows, and the certificate is for the problem
-        without this limit. ``stop_reason_`` is ``"gap"`` if the gap is within ``tol`` all the same, else
-        ``"max_vectors"``. With as many vectors as rows this is an ordinary fit. Cannot be combined with ``C=inf``,
-        ``warm_start`` and ``checkpoint``. Callbacks see the fit of the sample.
+        rough fit; their coefficients are the best for all rows, and the certificate is for the problem without this
+        limit. ``stop_reason_`` is ``"gap"`` if the gap is within ``tol`` all the same, else ``"max_vectors"``;
+        ``n_iter_`` counts Newton steps, and ``trace_`` is empty. With as many vectors as rows this is an ordinary fit.
+        Cannot be combined with ``C=inf``, ``warm_start`` and ``checkpoint``. Callbacks see the rough fit only, and
+        above 32768 rows in a pair of classes they are not called.
         """,
     )
     decision_function_shape: str = parameter(

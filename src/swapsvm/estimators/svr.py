@@ -103,8 +103,8 @@ class SVR(RegressorMixin, KernelMachine):
         default=None,
         kind="int",
         text="""
-        If given, the model has at most this many support vectors, chosen by a rough fit of a sample; their coefficients
-        are the best for *all* rows. As in ``SVC``, and not with ``epsilon="auto"``.
+        If given, the model has at most this many support vectors, chosen by a rough fit; their coefficients are the
+        best for all rows. As in ``SVC``, and not with ``epsilon="auto"``.
         """,
     )
 

@@ -41,6 +41,9 @@ ROUGH_TOL = 0.1  # its relative gap: a smaller one changes the choice of vectors
 RANDOM, FEWEST_RANDOM = 2, 1024  # random vectors of a larger problem: for each of the budget, and at least
 ROUGH_TIME, CHOICE_TIME = 0.4, 0.6  # parts of max_time after which the rough fit, and the choice, end
 FEWEST_CANDIDATES, CHOICE_WORK = 4, 1 << 22  # rows to choose from: for each vector, at least; times vectors, at most
+CUT_SHORT = ("callback", "interrupted", "max_time")  # reasons of a rough fit that are those of the whole one
+RESERVED = 1 / 3  # part of the time left for a certificate, at most; its dual point has the rows that this allows
+FEATURE_BYTES = 4  # of a number of Z
 QUICK = 512  # rows of a dual point for which there is no time
 
 
@@ -80,6 +83,11 @@ class Rough:
     plan: Sequence[Supervised]
     functions: list[Coefficients]
     results: list[Result]
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a problem had to end before its time."""
+        return any(result.stop_reason in CUT_SHORT for result in self.results)
 
     def parts(self) -> list[Part]:
         """All vectors, or of several problems those of each class.
@@ -134,16 +142,18 @@ def fit_over_few(
         results = early.solve(gram, plan, read, estimator)
         functions = [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)]
     else:
-        functions, results = FewRuns(early, gram, plan, _random_rows(gram, count, rng)).solve()
+        room = gram.core.cache_budget // (FEATURE_BYTES * max(sub.rows for sub in plan))
+        wanted = max(count, min(max(RANDOM * count, FEWEST_RANDOM), room))
+        functions, results = FewRuns(early, gram, plan, _random_rows(gram, wanted, rng)).solve()
     rough = Rough(gram, plan, functions, results)
     vectors = _chosen(rough, count, rng, _end_of_choice(session))
     logger.info("%d vectors chosen for %d rows", len(vectors), sum(map(len, gram.groups)))
-    return FewRuns(session, gram, plan, vectors, rough, proves=small).solve()
+    return FewRuns(session, gram, plan, vectors, rough, proves=small or rough.is_cut_short).solve()
 
 
 def _random_rows(gram: Gram, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random vectors for problems of one group, or of two."""
-    share = max(RANDOM * count, FEWEST_RANDOM) // min(len(gram.groups), 2)
+    """This many random vectors for problems of one group, or of two."""
+    share = max(count // min(len(gram.groups), 2), 1)
     return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in gram.groups])
 
 
@@ -155,8 +165,8 @@ def _end_of_choice(session: Session) -> float:
 def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> np.ndarray:
     """At most this many rows that explain the rough functions."""
     gram, parts = rough.gram, [part for part in rough.parts() if len(part.rows) and len(part.candidates)]
-    if not parts:  # every function is 0
-        return np.array([group[0] for group in gram.groups if len(group)])
+    if not any(part.table.any() for part in parts):
+        return _without_functions(rough, count, rng)
     exact = Gram(gram.kernel, gram.X, groups=gram.groups, dtype=np.float64, cache_size=0, checked=False)
     most = max(FEWEST_CANDIDATES * count, CHOICE_WORK // count)
     share = most / sum(len(part.candidates) for part in parts)
@@ -166,6 +176,13 @@ def _chosen(rough: Rough, count: int, rng: np.random.Generator, end: float) -> n
         return found  # more vectors would explain nothing
     rest = np.setdiff1d(np.concatenate(gram.groups), found)
     return np.concatenate([found, rng.choice(rest, min(count - len(found), len(rest)), replace=False)])
+
+
+def _without_functions(rough: Rough, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random rows if there was no time for functions; else the best ones are 0, and a vector of each class will do."""
+    groups = [group for group in rough.gram.groups if len(group)]
+    share = count // len(groups) if rough.is_cut_short else 1
+    return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in groups])
 
 
 class FewRuns:
@@ -231,7 +248,8 @@ class FewRun:
         """Go from what the vectors explain of a first function to the best one, unless a callback asked to stop."""
         self._timer.limit(self._few.state, seconds)
         self._at = self._start(first)
-        reason = "callback" if self._known and self._known.stop_reason == "callback" else self._improve()
+        cut_short = self._known.stop_reason if self._known and self._known.stop_reason in CUT_SHORT else None
+        reason = cut_short if cut_short == "callback" else self._improve() or cut_short
         primal = self._few.largest_primal_value(self._at)
         return self._result(primal, self._dual_point() if self._proves else None, reason)
 
@@ -253,7 +271,8 @@ class FewRun:
 
     def _improve(self) -> str | None:
         """Go to the function of least P; the reason if that had to end before."""
-        if self._timer.has_time_for_moves(self._certificate_seconds):
+        reserve = min(self._certificate_seconds, RESERVED * max(self._timer.seconds_left(), 0.0))
+        if self._timer.has_time_for_moves(reserve):
             with suppress(Stopped):
                 self._at, self._steps = self._few.minimize(self._at)
         if self._timer.token.requested:
@@ -262,12 +281,11 @@ class FewRun:
 
     def _dual_point(self) -> DualPoint:
         few, timer, weights = self._few, self._timer, self._few.dual_weights(self._at)
-        granted = timer.grant_certificate(self._certificate_seconds)
-        if not granted:
+        seconds = ANSWER if timer.token.requested else max(timer.seconds_left(), ANSWER)
+        if not timer.grant_certificate(min(self._certificate_seconds, seconds)):
             timer.grant_answer(forever=True)
         try:
-            most_rows = np.inf if granted else np.sqrt(2 * ANSWER / self._pace)
-            return few.dual_point(weights, most_rows, timer.token)
+            return few.dual_point(weights, np.sqrt(2 * seconds / self._pace), timer.token)
         except Stopped:
             timer.grant_answer(forever=True)
             return few.dual_point(weights, QUICK)
