@@ -241,10 +241,10 @@ def test_a_killed_process_is_gone_on_from(solver, storage, tmp_path):
     whole = SVC(**SLOW, solver=solver).fit(*data)
     assert seen[0].iteration > 1 and model.stop_reason_ == "gap"
     assert os.listdir(tmp_path) == [path.name]  # the draft of the killed process has been removed
-    if storage == "dense":
+    if storage == "dense" and not whole.results_[0].trace.kinds["surrogate"]:
         np.testing.assert_array_equal(model.dual_coef_, whole.dual_coef_)
         assert model.n_iter_[0] == whole.n_iter_[0]
-    else:  # the rounding of sparse kernel values depends on which row is scattered
+    else:  # the rounding of sparse kernel values depends on which row is scattered; surrogate steps begin anew
         assert model.results_[0].value == pytest.approx(whole.results_[0].value, rel=2e-4)
 
 

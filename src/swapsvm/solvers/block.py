@@ -28,6 +28,7 @@ from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
 PROBE = 1024  # random rows that tell what share of them will be support vectors
+GROWTH = 0.9  # exponent at which the support grows with the rows: between 0.7 (clean) and 0.97 (noisy)
 BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
@@ -60,7 +61,6 @@ class WorkingSets:
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._surrogate: SurrogateSteps | None = None
         self._decided = False  # whether surrogate steps were considered
-        self._supports: list[int] = []  # sizes of the support on the samples so far
 
     def choose(self, state: State) -> Correction:
         self._decide(state)
@@ -93,9 +93,8 @@ class WorkingSets:
         """
         if self._surrogate is not None and self._surrogate.stalls(state):
             self._surrogate = None
-        if self._decided or not state.smooth or state.size <= 2 * PROBE:
+        if self._decided or not state.smooth or state.rows <= 2 * PROBE:
             return
-        self._supports.append(state.support_size)
         if self.stage < 2 * PROBE:
             return
         self._decided = True
@@ -105,12 +104,9 @@ class WorkingSets:
             self.stage = state.size
 
     def _expected_support(self, state: State) -> float:
-        """The number of support vectors if it grows as from the last sample but one to the last, or a little faster."""
-        if self.stage >= state.size or len(self._supports) < 2:
-            return state.support_size
-        before, last = self._supports[-2:]
-        growth = np.clip(np.log2(max(last, 1) / max(before, 1)), 0.0, 1.0)
-        return float(last * (2 * state.size / self.stage) ** ((1 + growth) / 2))
+        """The number of support vectors on all variables, from that on the last sample, which was half of the stage."""
+        more = 2 * state.size / self.stage if self.stage < state.size else 1.0
+        return float(state.support_size * more**GROWTH)
 
     def _effort(self, state: State, blocks: int) -> Effort:
         return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))
