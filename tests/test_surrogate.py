@@ -250,6 +250,8 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
     assert Outlook(support=500, **outlook).best_count(smooth) == 0
     assert Outlook(support=8000, **outlook).best_count(clustered) == 0
     assert Outlook(support=8000, **{**outlook, "ridge": 1e-3}).best_count(smooth) == 0  # it would take many steps
+    assert Outlook(support=17000, **outlook).worthwhile_counts() == [128, 256, 512, 1024, 2048]
+    assert Outlook(support=200, **outlook).worthwhile_counts() == []  # nothing to look at
     narrow = {**outlook, "most_features": 20000 * 300.0}
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512

@@ -28,7 +28,7 @@ from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
 PROBE = 1024  # random rows that tell what share of them will be support vectors
-GROWTH = 0.9  # exponent at which the support grows with the rows: between 0.7 (clean) and 0.97 (noisy)
+GROWTH = 0.8  # exponent at which the support grows with the rows: from 0.5 (clean) to nearly 1 (noisy)
 BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that

@@ -66,6 +66,11 @@ class Outlook:
         """Number of surrogate steps if landmarks leave out this mean diagonal and largest eigenvalue."""
         return max(FEWEST_STEPS, STEPS * float(np.sqrt((eigenvalue + self.ridge) / (mean + self.ridge))))
 
+    def worthwhile_counts(self) -> list[int]:
+        """Numbers of landmarks with which the fewest steps would be cheaper than blocks."""
+        most, limit = self.rows // LARGEST_PART, CLEARLY * self.cost_of_blocks()
+        return [count for count in COUNTS if count <= most and self.cost_of_surrogate(count, FEWEST_STEPS) < limit]
+
     def best_count(self, left_out: dict[int, tuple[float, float]]) -> int:
         """The number of landmarks of the cheapest surrogate steps, or 0 if blocks are cheaper."""
         costs = {0: CLEARLY * self.cost_of_blocks()}
@@ -78,9 +83,9 @@ class Outlook:
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:
     """Landmarks for surrogate steps, or None if blocks of swaps suit the expected support better."""
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
-    counts = [count for count in COUNTS if count <= len(rows) // LARGEST_PART]
     outlook = Outlook.of(state, support)
-    if not counts or CLEARLY * outlook.cost_of_blocks() < outlook.cost_of_surrogate(counts[0], FEWEST_STEPS):
+    counts = outlook.worthwhile_counts()
+    if not counts:
         return None
     factor = state.factor(rows[: min(counts[-1], FACTORED)])
     count = outlook.best_count(left_out(factor, counts, rows[-PROBED:], outlook.rows))
