@@ -1,6 +1,6 @@
 // Features of rows that come from landmarks: the smooth part of the kernel matrix, as a tall matrix of full rank.
 //
-//   L L' = K_FF,   z_i = L^-1 k_Fi,   K = Z Z' + R,   r_i = k_ii - |z_i|^2 >= 0   ([MATH] the surrogate step)
+//   L L' = K_FF,   z_i = L^-1 k_Fi,   K = Z Z' + R,   r_i = k_ii - |z_i|^2 >= 0
 //
 // F are the landmarks, k includes the bias. Z is in single precision: it only shapes a step, and steps are judged by
 // products with K. Its passes read Z once, cut into fixed chunks: results do not depend on the number of threads.
