@@ -263,4 +263,5 @@ def caption(outcomes: list[Outcome], digits: Digits) -> str:
         f"{len(digits.train)} images, {settings_text(outcomes)}; without the certifying pass. "
         + (f"Cut off after {CURVE_MAX_ITER:,} iterations: {cut}." if cut else "")
         + "\nAn iteration of fcfw, cvm or block solves a subproblem on a face; fcfw and cvm take the same steps."
+        + "\nThe gap is the one that stops the solver: primal minus dual for block, that of the simplex for the others."
     )
