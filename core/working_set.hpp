@@ -26,7 +26,8 @@ struct Member {
 struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
-  double accuracy;  // of the set, as a part of its gap or value, and of a block, as a part of its violation
+  double accuracy;  // of the set, as a part of its gap or value
+  double block_accuracy;               // of a block, as a part of its violation
   double most_growth = 1;              // of the radius
   Measure measure = Measure::simplex;  // of the gap of the set
 };

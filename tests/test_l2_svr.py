@@ -178,7 +178,7 @@ def test_a_certificate_evaluates_every_row_once():
 
 def test_a_working_set_evaluates_no_row_twice():
     problem, _ = both(10.0, 0.1, m=50)
-    at_the_slack(problem).solve_on(np.arange(101), Effort(64, 10, 0.1, make_solver("swap2"), 0.0))
+    at_the_slack(problem).solve_on(np.arange(101), Effort(64, 10, 0.1, 0.1, make_solver("swap2"), 0.0))
     assert problem.gram.evaluations == 50 * 50
 
 

@@ -134,8 +134,8 @@ nb::ndarray<nb::numpy, const V, nb::ndim<2>> face(State<V>& s, const Vector<Inde
 
 template <class V>
 auto solve_on(State<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
-              double accuracy) {
-  Correction c = stoppably(s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy}); });
+              double accuracy, double block_accuracy) {
+  Correction c = stoppably(s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, block_accuracy}); });
   return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale, c.growth);
 }
 
@@ -166,7 +166,8 @@ void def_changes(nb::class_<State<V>>& c) {
           },
           "variables"_a, "weights"_a, "scale"_a, "growth"_a, "fused"_a, "afresh"_a)
       .def("face", face<V>, "variables"_a)
-      .def("solve_on", solve_on<V>, "variables"_a, "capacity"_a, "block"_a, "blocks"_a, "accuracy"_a)
+      .def("solve_on", solve_on<V>, "variables"_a, "capacity"_a, "block"_a, "blocks"_a, "accuracy"_a,
+           "block_accuracy"_a)
       .def("certify", [](S& s) { stoppably(s, [&] { s.certify(); }); })
       .def("prove", [](S& s) { stoppably(s, [&] { s.prove(); }); })
       .def(

@@ -69,7 +69,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         """,
     )
     tol: float = parameter(
-        default=1e-2,
+        default=1e-3,
         kind="float",
         text="""
         Relative duality gap at which to stop: P / D - 1 for ``solver="block"``, where P is the primal value of the

@@ -110,7 +110,7 @@ class SVCCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     kernel: str | KernelFunction = same_parameter(SVC, "kernel", default="rbf")
     degree: int = same_parameter(SVC, "degree", default=3)
     coef0: float = same_parameter(SVC, "coef0", default=0.0)
-    tol: float = same_parameter(SVC, "tol", default=1e-2)
+    tol: float = same_parameter(SVC, "tol", default=1e-3)
     max_time: float | None = parameter(
         default=None,
         kind="float",

@@ -3,7 +3,7 @@
 [SWAP14] moves one vertex at a time, one kernel column each. Here a step takes the whole support and the violators as a
 working set, keeps its kernel values in memory, and solves the problem on it by blocks: about a thousand vertices, half
 best toward and half worst away, are swapped at cache speed (SWAP-2o on a small dense matrix), then h on the set follows
-in one pass. When the set is solved to a tenth of its gap, one fused sweep over the data updates h everywhere; no
+in one pass. When the set is solved to a small part of its gap, one fused sweep over the data updates h everywhere; no
 kernel value of the sweep is stored. The first sets are random samples of the rows, each twice the one before: the
 steepest violators of a poor point are outliers, a sample represents the data. Close to the solution, rows far
 from entering are left out of the sweeps until the certificate, which looks at every row.
@@ -27,12 +27,15 @@ from .surrogate import SurrogateSteps
 from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
-PROBE = 1024  # random rows that tell what share of them will be support vectors
-GROWTH = 0.8  # exponent at which the support grows with the rows: from 0.5 (clean) to nearly 1 (noisy)
+PROBE, MOST_PROBED = 1024, 8192  # random rows, at least and at most, that tell how many support vectors there will be
+PART_PROBED = 32  # of the rows, in between
+GROWTH = 0.8  # exponent at which the support grows with the rows, where samples have not shown it
+SLOWEST_GROWTH = 0.4  # that two samples can show; clean data have about 0.5, noisy data nearly 1
 BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
-ACCURACY = 0.1  # of a working set, as a part of its gap, and of a block, as a part of its violation
+ACCURACY = 0.03  # of a working set, as a part of its gap
+ROUGH = 0.1  # of a set that holds a part of the support, and of a block, as a part of its violation
 
 
 class Block(Solver):
@@ -61,6 +64,7 @@ class WorkingSets:
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._surrogate: SurrogateSteps | None = None
         self._decided = False  # whether surrogate steps were considered
+        self._supports = (0, 0)  # on the last two samples, each twice the one before
 
     def choose(self, state: State) -> Correction:
         self._decide(state)
@@ -77,8 +81,8 @@ class WorkingSets:
             if self.stage < state.size:  # parts of the support update h only where it is known
                 self.stage = state.size
                 state.refresh()
-            return state.solve_on(state.extreme(int(state.largest_face)), self._effort(state, BLOCKS))
-        correction = state.solve_on(variables, self._effort(state, FEW if direct_soon else BLOCKS))
+            return state.solve_on(state.extreme(int(state.largest_face)), self._effort(state, BLOCKS, ROUGH))
+        correction = state.solve_on(variables, self._effort(state, FEW if direct_soon else BLOCKS, ACCURACY))
         self.stage += direct_soon
         if self.stage < state.size:
             self.stage = min(2 * self.stage, state.size)
@@ -95,7 +99,9 @@ class WorkingSets:
             self._surrogate = None
         if self._decided or not state.smooth or state.rows <= 2 * PROBE:
             return
-        if self.stage < 2 * PROBE:
+        if 2 * SAMPLE <= self.stage < state.size:
+            self._supports = (self._supports[1], state.support_size)
+        if self.stage < 2 * np.clip(state.rows // PART_PROBED, PROBE, MOST_PROBED):
             return
         self._decided = True
         landmarks = suitable_landmarks(state, self._expected_support(state))
@@ -106,10 +112,12 @@ class WorkingSets:
     def _expected_support(self, state: State) -> float:
         """The number of support vectors on all variables, from that on the last sample, which was half of the stage."""
         more = 2 * state.size / self.stage if self.stage < state.size else 1.0
-        return float(state.support_size * more**GROWTH)
+        before, now = self._supports
+        growth = np.clip(np.log2(now / before), SLOWEST_GROWTH, 1.0) if before else GROWTH
+        return float(state.support_size * more**growth)
 
-    def _effort(self, state: State, blocks: int) -> Effort:
-        return Effort(BLOCK, blocks, ACCURACY, SecondOrderSwap(), eps=ACCURACY * min(state.gap, state.scale))
+    def _effort(self, state: State, blocks: int, accuracy: float) -> Effort:
+        return Effort(BLOCK, blocks, accuracy, ROUGH, SecondOrderSwap(), eps=accuracy * min(state.gap, state.scale))
 
     def _working_set(self, state: State) -> np.ndarray:
         """The support and the violators; at first a random sample of the rows."""

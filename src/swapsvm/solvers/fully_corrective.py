@@ -30,7 +30,7 @@ class FullyCorrective(Solver):
 
     def choose(self, state: State) -> Correction:
         variables = np.union1d(state.support, state.toward())
-        effort = Effort(BLOCK, BLOCKS, self.accuracy, SecondOrderSwap(), eps=self.accuracy * state.gap)
+        effort = Effort(BLOCK, BLOCKS, self.accuracy, self.accuracy, SecondOrderSwap(), eps=self.accuracy * state.gap)
         return replace(state.solve_on(variables, effort), fused=False)  # columns are cached
 
 

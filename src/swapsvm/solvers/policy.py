@@ -25,10 +25,10 @@ PROBED = 512  # rows that tell what landmarks leave out
 SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks, and for a landmark in each step
 AGAIN = 60  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
-SWAPS, SWEEPS = 150, 4  # operations of swaps for each support vector, and sweeps, of blocks whose set fits into memory
+SWAPS, SWEEPS = 150, 4  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
 KEPT = 1.5  # the same sweeps where kernel values are kept
-FEWEST_STEPS, STEPS = 1.5, 1.1  # of surrogate steps: at least, and for the square root of the condition
-CLEARLY = 0.8  # of the cost of blocks that surrogate steps must stay below: local structure can make them slower
+FEWEST_STEPS, STEPS = 1.5, 1.0  # of surrogate steps: at least, and for the square root of the condition
+CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Outlook:
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
         parts = max(1.0, self.support / self.largest_set)
-        return self.support * (SWAPS + (KEPT if self.keeps else SWEEPS) * self.work) * parts**2
+        swaps, sweeps = SWAPS * self.support / self.rows, (KEPT if self.keeps else SWEEPS) * self.work
+        return self.support * (swaps + sweeps) * parts
 
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
@@ -74,7 +75,9 @@ class Outlook:
     def best_count(self, left_out: dict[int, tuple[float, float]]) -> int:
         """The number of landmarks of the cheapest surrogate steps, or 0 if blocks are cheaper."""
         costs = {0: CLEARLY * self.cost_of_blocks()}
-        costs |= {count: self.cost_of_surrogate(count, self.steps(*left)) for count, left in left_out.items()}
+        for count, left in left_out.items():
+            extrapolated = 1.0 if count <= FACTORED else 1 / CLEARLY
+            costs[count] = extrapolated * self.cost_of_surrogate(count, self.steps(*left))
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
         return best

@@ -72,12 +72,14 @@ class Limits:
 
 class Effort(NamedTuple):
     """How far the problem on a face is solved: to ``accuracy``, a part of its gap or value, in at most ``blocks``
-    compiled blocks of ``block`` variables; in a state without compiled blocks by ``swaps``, until the gap is ``eps``.
+    compiled blocks of ``block`` variables, each to ``block_accuracy``, a part of its violation; in a state without
+    compiled blocks by ``swaps``, until the gap is ``eps``.
     """
 
     block: int
     blocks: int
     accuracy: float
+    block_accuracy: float
     swaps: Chooser
     eps: float
 

@@ -233,7 +233,7 @@ class KernelState(State):
 
     def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
         listed, capacity = np.asarray(variables, np.int32), int(min(self.largest_face, self.size))
-        found, weights, scale, growth = self.core.solve_on(listed, capacity, *effort[:3])
+        found, weights, scale, growth = self.core.solve_on(listed, capacity, *effort[:4])
         return Correction(found, weights, scale, growth, fused=True)
 
     def refined(self) -> State | None:
