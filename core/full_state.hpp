@@ -123,7 +123,7 @@ class FullState final : public State<V> {
   }
   double certificate_seconds() const override {
     const double support = double(this->support_size()),
-                 others = double(fresh_ ? shard_.unknown().size() : this->size());
+                 others = fresh_ ? double(shard_.unknown().size()) : double(this->size()) - support;
     return support * (others * gram_->seconds_per_value(false) + 2 * support * gram_->seconds_per_value(true));
   }
 
@@ -157,16 +157,19 @@ class FullState final : public State<V> {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);
     }
-    shard_.evaluate(fresh_ ? shard_.unknown() : shard_.all_variables(), point_, false);
+    shard_.evaluate(fresh_ ? shard_.unknown() : inactive(), point_, false);
+    shard_.evaluate(point_.active(), point_, true);
     shard_.include_all();
     fresh_ = true;
-    shard_.evaluate(point_.active(), point_, true);
     const bool by_level = this->is_measured_by(Measure::primal) && !point_.radius.grows();
     const std::vector<Index> near = by_level ? near_level(error) : near_lowest(error);
     shard_.evaluate(near, point_, true);
     for (const auto* exact : {&point_.active(), &near})
       for (const Index v : *exact) error[v] = exact_error[v];
     begin_afresh(error);
+  }
+  std::vector<Index> inactive() const {
+    return shard_.variables_where([this](int64_t v) { return !(point_[v] > 0); });
   }
   // The inactive variables that can have the lowest score, if every score is within its error.
   std::vector<Index> near_lowest(const std::vector<double>& error) const {

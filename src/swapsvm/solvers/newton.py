@@ -16,18 +16,18 @@ from scipy.linalg import lapack
 from ..state import Landmarks
 
 STEPS, PRODUCTS = 30, 50  # most Newton steps of a solution, and most products of one step
-ROWS, FEWEST_ROWS = 4, 2048  # rows of the preconditioner for each of its columns, and at least
+ROWS, FEWEST_ROWS = 8, 2048  # rows of the first preconditioner for each of its columns, and at least
 REDUCTION = 1e-3  # of the error by one Newton step
 ENOUGH = 0.25  # a step that would go below the accuracy asked for ends at this part of it
 LEAST_DECREASE, SHORTEST = 1e-4, 1e-6  # of a line search: part of what the slope promises, and step
-STALE = 12  # products of one step after which the preconditioner is computed again
+STALE = 12  # products of one step after which the preconditioner is computed again, from twice as many rows
 
 
 class Preconditioner:
     """About H, from some of the rows of Z, and its inverse; in single precision, which halves what a product reads."""
 
-    def __init__(self, z: Landmarks, weights: np.ndarray) -> None:
-        matrix = z.curvature(weights, max(ROWS * z.count, FEWEST_ROWS))
+    def __init__(self, z: Landmarks, weights: np.ndarray, rows: int) -> None:
+        matrix = z.curvature(weights, rows)
         matrix[np.diag_indices_from(matrix)] += 1.0
         self._matrix = matrix.astype(np.float32)
         factor, _ = lapack.dpotrf(matrix, lower=True)
@@ -50,15 +50,14 @@ class SmoothProblem:
     def __init__(self, z: Landmarks, u: np.ndarray | None = None) -> None:
         self.z, self.u, self.passes = z, np.zeros(z.count) if u is None else u, 0
         self._preconditioner: Preconditioner | None = None
+        self._rows = max(ROWS * z.count, FEWEST_ROWS)  # of the preconditioner
 
     def solve(self, c: np.ndarray, q: np.ndarray, accuracy: float, stopped: Callable[[], bool]) -> np.ndarray:
         """b at a u whose error is ``accuracy`` or less, a part of the value; from the last u on."""
         value, slack = self._evaluate(c, q, self.u)
         for _ in range(STEPS):
             gradient, weights = self.u - self._transposed(c * slack), np.where(slack > 0, c, 0.0)
-            if self._preconditioner is None:
-                self._preconditioner = Preconditioner(self.z, weights)
-            error = self._preconditioner.error(gradient)
+            error = self._near(weights).error(gradient)
             if error <= accuracy * value or stopped():
                 break
             step = self.newton_step(gradient, weights, ENOUGH * accuracy * value)
@@ -84,9 +83,7 @@ class SmoothProblem:
 
     def newton_step(self, gradient: np.ndarray, weights: np.ndarray, enough: float) -> np.ndarray:
         """-H^-1 gradient, by conjugate gradients, as far as an error that is enough, or a part of the present one."""
-        if self._preconditioner is None:
-            self._preconditioner = Preconditioner(self.z, weights)
-        near = self._preconditioner
+        near = self._near(weights)
         error = max(enough, REDUCTION * near.error(gradient))
         step, residual = np.zeros_like(gradient), -gradient
         direction, last, products = np.zeros_like(gradient), 1.0, 0
@@ -101,5 +98,11 @@ class SmoothProblem:
             last, products = size, products + 1
         self.passes += products
         if products > STALE:
-            self._preconditioner = None
+            self._preconditioner, self._rows = None, 2 * self._rows
         return step
+
+    def _near(self, weights: np.ndarray) -> Preconditioner:
+        """The present preconditioner, or a new one at these weights."""
+        if self._preconditioner is None:
+            self._preconditioner = Preconditioner(self.z, weights, self._rows)
+        return self._preconditioner

@@ -22,12 +22,13 @@ COUNTS = (128, 256, 512, 1024, 2048)  # of landmarks
 FACTORED = 1024  # of them whose kernel matrix is factored to look at; beyond that, what they leave out is extrapolated
 LARGEST_PART = 8  # landmarks are at most this part of the rows
 PROBED = 512  # rows that tell what landmarks leave out
+POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
 SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks, and for a landmark in each step
 AGAIN = 60  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
 KEPT = 1.5  # the same sweeps where kernel values are kept
-FEWEST_STEPS, STEPS = 1.5, 1.0  # of surrogate steps: at least, and for the square root of the condition
+FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
 CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
 
 
@@ -92,9 +93,20 @@ def suitable_landmarks(state: State, support: float) -> Landmarks | None:
         return None
     factor = state.factor(rows[: min(counts[-1], FACTORED)])
     count = outlook.best_count(left_out(factor, counts, rows[-PROBED:], outlook.rows))
-    if count > FACTORED:
-        factor = state.factor(rows[:count])
-    return state.landmarks(factor.first(count)) if count else None
+    return state.landmarks(state.factor(spread(state, rows, count))) if count else None
+
+
+def spread(state: State, rows: np.ndarray, count: int) -> np.ndarray:
+    """Landmarks: half of them the first rows, the others drawn in proportion to what those leave out.
+
+    Rows far from all landmarks, even if they are few, would shorten every step: what they share with each other is not
+    in the surrogate.
+    """
+    first, pool = rows[: count // 2], rows[count // 2 : count // 2 + POOL * count]
+    left = state.factor(first).residual(pool)
+    chances = left + 1e-3 * left.mean() + np.finfo(np.float64).tiny
+    more = np.random.default_rng(0).choice(pool, count - len(first), replace=False, p=chances / chances.sum())
+    return np.concatenate([first, more])
 
 
 def left_out(factor: Factor, counts: list[int], some: np.ndarray, rows: int) -> dict[int, tuple[float, float]]:

@@ -65,16 +65,26 @@ class Factor:
     def left_out(self, rows: np.ndarray, counts: Sequence[int]) -> list[tuple[float, float]]:
         """For numbers of landmarks: the mean of r over some rows, and the largest eigenvalue of R - diag(r) on them."""
         problem, some = self.problem, np.asarray(rows, np.int32)
-        values = np.asarray(problem.gram.block(self.landmarks, some), np.float64) + problem.bias
         matrix = np.asarray(problem.gram.block(some, some), np.float64) + problem.bias
-        found, done = [], 0
+        found, done, z = [], 0, self._features(some)
         with one_blas_thread():
-            z = solve_triangular(self.values, values, lower=True, overwrite_b=True, check_finite=False)
             for count in counts:
                 matrix -= z[done:count].T @ z[done:count]
                 r, done = np.diagonal(matrix).copy(), count
                 found.append((max(float(r.mean()), 0.0), largest_eigenvalue(matrix - np.diag(r), abs(r).max())))
         return found
+
+    def residual(self, rows: np.ndarray) -> np.ndarray:
+        """r of some rows."""
+        diagonal = self.problem.gram.diagonal()[rows] + self.problem.bias
+        return np.asarray(np.maximum(diagonal - (self._features(rows) ** 2).sum(axis=0), 0.0))
+
+    def _features(self, rows: np.ndarray) -> np.ndarray:
+        """Z' of some rows, in double."""
+        values = self.problem.gram.block(self.landmarks, np.asarray(rows, np.int32)).astype(np.float64)
+        values += self.problem.bias
+        with one_blas_thread():
+            return np.asarray(solve_triangular(self.values, values, lower=True, overwrite_b=True, check_finite=False))
 
 
 def largest_eigenvalue(matrix: np.ndarray, shift: float) -> float:
