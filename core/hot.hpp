@@ -22,14 +22,16 @@ struct Query {
   V offset = 0;
 };
 
-// A block of rows, transposed in strips: entry (f, b) of strip s is at strips[(s * features + f) * width + b].
+// A block of rows, transposed in strips: entry (f, b) of strip s is at strips[(s * features + f) * width + b]. Of wide
+// sparse rows only the features that occur in the block have a place: `slots` gives it, or -1.
 template <class V>
 struct Packed {
   const V* strips = nullptr;
-  const V* offsets = nullptr;  // per row of the block, as in Query; of dense rows |z|^2
-  const V* coef = nullptr;     // per row of the block, zero in the padding
-  int64_t count = 0;           // rows in the block
-  int64_t features = 0;
+  const Index* slots = nullptr;  // none: each feature has its own place
+  const V* offsets = nullptr;    // per row of the block, as in Query; of dense rows |z|^2
+  const V* coef = nullptr;       // per row of the block, zero in the padding
+  int64_t count = 0;             // rows in the block
+  int64_t features = 0;          // that have a place
   bool differences = true;  // squared distances of dense rows are summed from differences, else |x|^2 + |z|^2 - 2 x'z
 };
 

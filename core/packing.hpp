@@ -11,6 +11,7 @@
 namespace swapsvm {
 
 inline constexpr int64_t kPackedBytes = 4 << 20;  // of a packed block
+inline constexpr int64_t kWide = 1024;            // features of sparse rows, beyond which a block leaves out the unused
 
 template <class V>
 V zeros_part(Reduction reduction, V x) {
@@ -27,6 +28,13 @@ void for_each_entry(const Rows<T>& data, int64_t row, Visit visit) {
   }
 }
 
+// Whether blocks have places only for the features that occur in them. Rows that are spread out for their differences
+// meet every feature.
+template <class T>
+bool is_wide(const Rows<T>& data, bool differences) {
+  return data.sparse() && !differences && data.features > kWide;
+}
+
 // A block of rows transposed into strips (see Packed), with the coefficients it is to be multiplied by.
 template <class V>
 class PackedBlock {
@@ -34,42 +42,65 @@ class PackedBlock {
   template <class T>
   PackedBlock(const Rows<T>& data, Reduction reduction, Selection rows, const double* coef, int width, bool differences)
       : features_(data.features), count_(rows.count), differences_(differences) {
+    if (is_wide(data, differences)) find_slots(data, rows);
     const int64_t padded = (rows.count + width - 1) / width * width;
-    strips_ = aligned_array<V>(padded * data.features);
-    std::fill_n(strips_.get(), padded * data.features, V(0));
+    strips_ = aligned_array<V>(padded * features_);
+    std::fill_n(strips_.get(), padded * features_, V(0));
     offsets_.assign(padded, V(0));
     coef_.assign(padded, V(0));
     for (int64_t b = 0; b < rows.count; ++b) {
-      V* column = strips_.get() + (b / width) * data.features * width + b % width;
+      V* column = strips_.get() + (b / width) * features_ * width + b % width;
       double offset = 0;
       for_each_entry(data, rows[b], [&](int64_t f, T value) {
-        column[f * width] = V(value);
+        column[(slots_.empty() ? f : slots_[size_t(f)]) * width] = V(value);
         offset += zeros_part(reduction, double(V(value)));
       });
       offsets_[b] = V(offset);
       if (coef) coef_[b] = V(coef[b]);
     }
   }
-  Packed<V> view() const { return {strips_.get(), offsets_.data(), coef_.data(), count_, features_, differences_}; }
+  Packed<V> view() const {
+    const Index* slots = slots_.empty() ? nullptr : slots_.data();
+    return {strips_.get(), slots, offsets_.data(), coef_.data(), count_, features_, differences_};
+  }
 
  private:
+  template <class T>
+  void find_slots(const Rows<T>& data, Selection rows) {
+    slots_.assign(size_t(data.features), -1);
+    features_ = 0;
+    for (int64_t b = 0; b < rows.count; ++b)
+      for_each_entry(data, rows[b], [&](int64_t f, T) {
+        if (slots_[size_t(f)] < 0) slots_[size_t(f)] = Index(features_++);
+      });
+  }
+
   AlignedArray<V> strips_;
+  std::vector<Index> slots_;
   std::vector<V> offsets_, coef_;
   int64_t features_, count_;
   bool differences_;
 };
 
-template <class V>
-int64_t packed_rows(int64_t features, int width) {
-  const int64_t fit = kPackedBytes / int64_t(sizeof(V)) / (features > 0 ? features : 1) / width * width;
-  return fit < width ? width : fit > 1024 ? 1024 : fit;
+// Rows of a block that stays in cache: a multiple of the width.
+template <class V, class T>
+int64_t packed_rows(const Rows<T>& data, int width, bool differences) {
+  const bool wide = is_wide(data, differences) && data.size > 0;
+  const int64_t entries = wide ? data.indptr[data.size] / data.size + 1 : 0;  // of a row, on average
+  const auto fits = [&](int64_t rows) {
+    const int64_t features = wide ? std::min(data.features, rows * entries) : data.features;
+    return rows * features * int64_t(sizeof(V)) <= kPackedBytes;
+  };
+  int64_t rows = width;
+  while (rows + width <= 1024 && fits(rows + width)) rows += width;
+  return rows;
 }
 
 // Calls body(first, packed block) for consecutive pieces of `columns` that stay in cache.
 template <class V, class T, class Body>
 void for_each_packed(const Rows<T>& data, const KernelSpec& kernel, Selection columns, const double* coef, int width,
                      bool differences, Body body) {
-  const int64_t step = packed_rows<V>(data.features, width);
+  const int64_t step = packed_rows<V>(data, width, differences);
   for (int64_t first = 0; first < columns.count; first += step) {
     const int64_t count = columns.count - first < step ? columns.count - first : step;
     const PackedBlock<V> block(data, kernel.reduction(), columns.part(first, count), coef ? coef + first : nullptr,

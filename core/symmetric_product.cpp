@@ -93,6 +93,7 @@ class SymmetricProduct {
 
   Packed<V> strip_of(const Packed<V>& block, int64_t begin) const {
     return {block.strips + begin * block.features,
+            block.slots,
             block.offsets + begin,
             block.coef + begin,
             std::min<int64_t>(hot_.strip_width, block.count - begin),

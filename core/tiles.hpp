@@ -271,11 +271,12 @@ void dense_tiles(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>&
 constexpr int64_t kSparseRows = 48;                       // whose sums are kept, in the first-level cache
 constexpr int kSparseStrips = kStripVectors < 4 ? 2 : 1;  // side by side: four vectors share the reading of an entry
 
-// Sums of a row for neighbouring strips, which are `stride` numbers apart, at out[t * kSparseRows * width].
+// Sums of a row for neighbouring strips, which are `stride` numbers apart, at out[t * kSparseRows * width]. Features
+// without a place in the block (see Packed) are 0 there.
 // |x - z|^2 = |z|^2 + sum_{f in x} x_f (x_f - 2 z_f);  |x - z|_1 = |z|_1 + sum_{f in x} (|x_f - z_f| - |z_f|)
-template <int Strips, Reduction R, class T, class V>
-SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V* strips, int64_t stride,
-                                      const V* offsets, V* out) {
+template <int Strips, bool Wide, Reduction R, class T, class V>
+SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V* strips, const Index* slots,
+                                      int64_t stride, const V* offsets, V* out) {
   constexpr int vectors = Strips * kStripVectors, width = kStripWidth<V>;
   const auto place = [](int v, int64_t strip) { return v / kStripVectors * strip + v % kStripVectors * kLanes<V>; };
   Vec<V> total[vectors];
@@ -284,8 +285,15 @@ SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V*
   for (int v = 0; v < vectors; ++v) total[v] = load<V>(offsets + v * kLanes<V>);
   for (int64_t p = data.indptr[row]; p < data.indptr[row + 1]; ++p) {
     const V x = V(data.data[p]);
-    const V* zf = strips + int64_t(data.indices[p]) * width;
     if constexpr (R == Reduction::squared) own += x * x;
+    const int64_t f = Wide ? slots[data.indices[p]] : data.indices[p];
+    if (Wide && f < 0) {
+      if constexpr (R == Reduction::absolute)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) total[v] += absolute<V>(splat<V>(x));
+      continue;
+    }
+    const V* zf = strips + f * width;
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       const Vec<V> z = load<V>(zf + place(v, stride));
@@ -303,13 +311,22 @@ SWAPSVM_ALWAYS_INLINE void sparse_row(const Rows<T>& data, int64_t row, const V*
 }
 
 // Past the last row of the last tile the last row again, whose values nobody takes.
-template <int Strips, Reduction R, class T, class V>
+template <int Strips, bool Wide, Reduction R, class T, class V>
 SWAPSVM_NOT_INLINE void sparse_sums(const Rows<T>& data, const Packed<V>& block, int64_t column, Selection rows,
                                     V* out) {
   const int64_t tiles = (rows.count + kRowsAtOnce - 1) / kRowsAtOnce;
   for (int64_t r = 0; r < tiles * kRowsAtOnce; ++r)
-    sparse_row<Strips, R, T, V>(data, rows[r < rows.count ? r : rows.count - 1], block.strips + column * block.features,
-                                block.features * kStripWidth<V>, block.offsets + column, out + r * kStripWidth<V>);
+    sparse_row<Strips, Wide, R, T, V>(
+        data, rows[r < rows.count ? r : rows.count - 1], block.strips + column * block.features, block.slots,
+        block.features * kStripWidth<V>, block.offsets + column, out + r * kStripWidth<V>);
+}
+
+// The same for one strip, or for neighbouring ones.
+template <Reduction R, class T, class V>
+void sparse_sums(const Rows<T>& data, const Packed<V>& block, int64_t column, Selection rows, int strips, V* out) {
+  const auto narrow = strips > 1 ? sparse_sums<kSparseStrips, false, R, T, V> : sparse_sums<1, false, R, T, V>;
+  const auto wide = strips > 1 ? sparse_sums<kSparseStrips, true, R, T, V> : sparse_sums<1, true, R, T, V>;
+  (block.slots ? wide : narrow)(data, block, column, rows, out);
 }
 
 template <Reduction R, class V, class Consumer>
@@ -332,7 +349,7 @@ void sparse_tiles(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>
     for (int64_t first = 0; first < rows.count; first += kSparseRows) {
       const Selection some = rows.part(first, rows.count - first < kSparseRows ? rows.count - first : kSparseRows);
       const bool all = column + (kSparseStrips - 1) * width < block.count;
-      (all ? sparse_sums<kSparseStrips, R, T, V> : sparse_sums<1, R, T, V>)(data, block, column, some, sums);
+      sparse_sums<R, T, V>(data, block, column, some, all ? kSparseStrips : 1, sums);
       for (int t = 0; t < (all ? kSparseStrips : 1); ++t) {
         consumer.begin(column + t * width);
         take_sums<mapped, V>(sums + t * kSparseRows * width, map, first, some.count, consumer);

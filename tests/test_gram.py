@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from swapsvm import _core
 from swapsvm.gram import Gram, as_rows, automatic_cache_bytes
-from swapsvm.kernels import Function, Linear, Precomputed, Rbf
+from swapsvm.kernels import Function, Laplacian, Linear, Precomputed, Rbf
 from swapsvm.problems import L2SVC, Quadratic
 from swapsvm.solvers import make_solver
 from swapsvm.state import KernelState, Limits
@@ -220,3 +220,21 @@ def test_vectors_of_other_data_must_fit():
             gram.core.product(as_rows(vectors), coef, True)
     with pytest.raises(ValueError, match="kernel of features"):
         Gram(Precomputed(), np.eye(4)).core.product(as_rows(np.ones((2, 3))), coef, True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [Rbf(0.3), Laplacian(0.1), Linear()], ids=lambda kernel: kernel.name)
+def test_wide_sparse_rows_have_the_values_of_dense_ones(kernel, dtype):
+    """Blocks of them have places only for columns that occur in the block."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 5000), density=0.004, rng=rng, format="csr").astype(dtype)
+    X.data[X.indptr[7] : X.indptr[8]] = 0  # an empty row
+    X.eliminate_zeros()
+    rows, some = np.arange(300, dtype=np.int32), rng.permutation(300)[:150].astype(np.int32)
+    wide, dense = (Gram(kernel, data, dtype=dtype) for data in (X, X.toarray()))
+    np.testing.assert_allclose(
+        wide.block(rows, some), dense.block(rows, some), atol=2e-6 if dtype == np.float32 else 1e-12
+    )
+    coef = rng.standard_normal(150)
+    products = [np.asarray(gram.core.own_product(rows, some, coef, True)) for gram in (wide, dense)]
+    np.testing.assert_allclose(products[0], products[1], atol=1e-10)

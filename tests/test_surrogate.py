@@ -1,5 +1,6 @@
 """Surrogate steps: features, the inner problem, the steps, the policy that chooses them, and fits by them."""
 
+import signal
 import threading
 import time
 
@@ -16,7 +17,7 @@ from swapsvm.kernels import Laplacian, Linear, Poly, Rbf, Sigmoid
 from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
 from swapsvm.solvers import block as block_module
 from swapsvm.solvers.newton import SmoothProblem
-from swapsvm.solvers.policy import Outlook, left_out
+from swapsvm.solvers.policy import Outlook, left_out, spread
 from swapsvm.solvers.surrogate import Step, SurrogateSteps, best_of
 from swapsvm.state import open_state
 
@@ -276,6 +277,37 @@ def test_what_landmarks_leave_out_is_measured_on_some_rows():
     np.testing.assert_allclose(found[256][0], found[128][0] ** 2 / found[64][0])
 
 
+def test_half_of_the_landmarks_are_where_the_others_leave_out_most():
+    X, y = noisy(2000, features=4)
+    X[:60] += 40 * np.random.default_rng(1).standard_normal((60, 4))  # far from all others
+    state = opened(problem_of(X, y))
+    rows = np.random.default_rng(0).permutation(state.distinct_rows)
+    chosen = spread(state, rows, 256)
+    np.testing.assert_array_equal(chosen[:128], rows[:128])
+    assert len(np.unique(chosen)) == 256
+    pool = rows[128 : 128 + 4 * 256]
+    far = pool[pool < 60]
+    assert np.isin(far, chosen).mean() > 0.8 > 0.3 > np.isin(pool, chosen).mean()
+    left = state.factor(chosen[:128]).residual(pool)
+    np.testing.assert_allclose(left, landmarks_left_out(state.problem, chosen[:128], pool), atol=1e-4)
+
+
+def landmarks_left_out(problem, landmarks, rows):
+    F, some = landmarks.astype(np.int32), rows.astype(np.int32)
+    of = problem.gram.block
+    Z = np.linalg.solve(np.linalg.cholesky(of(F, F) + 1 + 2e-5 * np.eye(len(F))), of(F, some) + 1)
+    return 2 - (Z**2).sum(axis=0)
+
+
+def test_clean_data_of_many_rows_take_blocks():
+    """Their support grows with about the root of the rows, which the first samples show."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (60000, 3))
+    y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) > 0.2 * X[:, 2], 1, -1)
+    model = SVC(C=16, gamma=0.8, tol=1e-2).fit(X, y)
+    assert kinds_of(model)["surrogate"] == 0 and len(model.support_) < 3000
+
+
 # ---- fits ------------------------------------------------------------------------------------------------------------
 
 
@@ -338,9 +370,9 @@ def test_regression_takes_surrogate_steps():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 6))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(6000)
-    model = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-3).fit(X, y)
-    assert kinds_of(model)["surrogate"] and model.relative_gap_ <= 1e-3 and model.stop_reason_ == "gap"
-    blocks = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-3, cache_size=2000)
+    model = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-4).fit(X, y)
+    assert kinds_of(model)["surrogate"] and model.relative_gap_ <= 1e-4 and model.stop_reason_ == "gap"
+    blocks = SVR(C=1.0, epsilon=0.1, gamma=0.05, tol=1e-4, cache_size=2000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_module, "suitable_landmarks", lambda state, support: None)
         blocks.fit(X, y)
@@ -349,7 +381,29 @@ def test_regression_takes_surrogate_steps():
     np.testing.assert_allclose(model.predict(X), blocks.predict(X), atol=0.05)
 
 
-def test_limits_and_ctrl_c_end_a_fit_between_and_inside_of_surrogate_steps(rows):
+@pytest.mark.parametrize("choice", ["keep", "raise"])
+def test_ctrl_c_ends_a_fit_inside_of_a_surrogate_step(rows, choice, monkeypatch):
+    X, y = rows
+    step, pressed = SmoothProblem.newton_step, []
+
+    def newton_step(self, *arguments):
+        pressed.append(True)
+        signal.raise_signal(signal.SIGINT)
+        return step(self, *arguments)
+
+    monkeypatch.setattr(SmoothProblem, "newton_step", newton_step)
+    model = SVC(gamma=1 / 44, tol=1e-9, on_interrupt=choice)
+    if choice == "raise":
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    else:
+        with pytest.warns(UserWarning, match="interrupted"):
+            model.fit(X, y)
+        assert model.stop_reason_ == "interrupted" and model.primal_value_ >= model.dual_value_ > 0
+    assert len(pressed) == 1  # no further Newton step
+
+
+def test_limits_end_a_fit_between_and_inside_of_surrogate_steps(rows):
     X, y = rows
     with pytest.warns(UserWarning, match="max_iter"):
         model = SVC(gamma=1 / 44, tol=1e-9, max_iter=5).fit(X, y)

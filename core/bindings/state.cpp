@@ -135,7 +135,8 @@ nb::ndarray<nb::numpy, const V, nb::ndim<2>> face(State<V>& s, const Vector<Inde
 template <class V>
 auto solve_on(State<V>& s, const Vector<Index>& variables, int64_t capacity, int64_t block, int64_t blocks,
               double accuracy, double block_accuracy) {
-  Correction c = stoppably(s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, block_accuracy}); });
+  Correction c = stoppably(
+      s, [&] { return s.solve_on(to_vector(variables), capacity, {block, blocks, accuracy, block_accuracy}); });
   return std::make_tuple(to_numpy(std::move(c.variables)), to_numpy(std::move(c.weights)), c.scale, c.growth);
 }
 
