@@ -108,7 +108,8 @@ bool WorkingSet<V>::solve_block(std::vector<Index>& kept, const BlockOptions& op
   std::sort(block.begin(), block.end());  // rows of the matrix are then read in order
   set_inner(block, threads);
   const int64_t most = 20 * int64_t(block.size());
-  const bool moved = (grows_ ? inner_.run_pairs(options.block_accuracy, most) : inner_.run(options.block_accuracy, most)) > 0;
+  const bool moved =
+      (grows_ ? inner_.run_pairs(options.block_accuracy, most) : inner_.run(options.block_accuracy, most)) > 0;
   if (moved) apply(block, threads);
   return moved;
 }

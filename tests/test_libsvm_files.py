@@ -240,3 +240,15 @@ def test_any_damage_is_read_or_refused(data, text, tmp_path):
     at = data.draw(st.integers(0, len(text) - 1))
     byte = bytes([text[at] ^ (1 << data.draw(st.integers(0, 7)))])
     read_or_refused(text[:at] + (byte + text[at + 1 :] if data.draw(st.booleans()) else b""), tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["iris", "sparse binary"])
+def test_models_with_a_budget_of_vectors(name, tmp_path):
+    rows, labels = DATA[name]()
+    model = SVC(C=8, max_vectors=20).fit(rows, labels)
+    assert len(model.support_) <= 20
+    export_libsvm(model, tmp_path / "few.libsvm")
+    their_labels, their_values = judged(svmutil.svm_load_model(str(tmp_path / "few.libsvm")), rows)
+    our_labels, our_values = ours(model, rows)
+    assert_allclose(their_values, our_values, atol=1e-6)
+    assert_array_equal(their_labels, our_labels)

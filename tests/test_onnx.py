@@ -33,6 +33,14 @@ def judged(path, rows):
     return np.asarray(labels), decisions
 
 
+@pytest.mark.parametrize("count", [4, 20])
+def test_models_with_a_budget_of_vectors(tmp_path, count):
+    for labels in (y, y > 0):
+        model = SVC(C=8, max_vectors=count).fit(X, labels)
+        assert len(model.support_) <= count
+        assert_judged_alike(model, X, tmp_path / "few.onnx")
+
+
 def assert_judged_alike(model, rows, path):
     export_onnx(model, path)
     labels, decisions = judged(path, rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from functools import cache
 
 import numpy as np
@@ -49,18 +48,12 @@ def cholesky_factor(values: np.ndarray) -> np.ndarray:
 
 
 class Factor:
-    """L of L L' = K_FF for some landmark rows F; of its first landmarks, L is a leading part."""
+    """L of L L' = K_FF for some landmark rows F."""
 
     def __init__(self, problem: Quadratic, landmarks: np.ndarray) -> None:
         self.problem, self.landmarks = problem, np.asarray(landmarks, np.int32)
         values = np.asarray(problem.gram.block(self.landmarks, self.landmarks), np.float64) + problem.bias
         self.values = cholesky_factor(values)
-
-    def first(self, count: int) -> Factor:
-        """The same for the first landmarks."""
-        part = copy(self)
-        part.landmarks, part.values = self.landmarks[:count], self.values[:count, :count]
-        return part
 
     def left_out(self, rows: np.ndarray, counts: Sequence[int]) -> list[tuple[float, float]]:
         """For numbers of landmarks: the mean of r over some rows, and the largest eigenvalue of R - diag(r) on them."""
