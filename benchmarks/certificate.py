@@ -2,11 +2,13 @@
 
 The coefficients y_i b_i of a pair of classes have the dual value D = sum b - b'Qb / 2, with b >= 0 and
 Q_ij = y_i y_j (k(x_i, x_j) + 1) + [i == j] / C, and the function t sum_i y_i b_i (k(x_i, x) + 1) has the primal value
-P(t) = t^2 |w|^2 / 2 + C / 2 sum_i max(0, 1 - t margin_i)^2. The optimum lies between D and the least P(t).
+P(t) = t^2 |w|^2 / 2 + C / 2 sum_i max(0, 1 - t margin_i)^2. The optimum lies between D and the least P(t). Equal rows
+of a class may be listed as one, with the b of all, which they share equally.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -33,7 +35,7 @@ def _pair_gap(model: Any, X: Any, y: np.ndarray, a: int, b: int) -> float:
         values = _rbf(X[part], X[support], model.gamma_) + 1.0
         margins[first : first + BLOCK] = sign[part] * (values @ (sign[support] * b_of))
     norm = float(b_of @ margins[np.searchsorted(rows, support)])
-    dual = float(b_of.sum()) - norm / 2 - float(b_of @ b_of) / (2 * model.C)
+    dual = float(b_of.sum()) - norm / 2 - _shared_squares(X, rows, sign, support, b_of) / (2 * model.C)
     found = minimize_scalar(
         lambda t: t**2 * norm / 2 + model.C / 2 * float((np.maximum(0.0, 1.0 - t * margins) ** 2).sum()),
         bounds=(0.0, 10.0),
@@ -41,6 +43,25 @@ def _pair_gap(model: Any, X: Any, y: np.ndarray, a: int, b: int) -> float:
         options={"xatol": 1e-12},
     )
     return float(found.fun) / dual - 1.0
+
+
+def _shared_squares(X: Any, rows: np.ndarray, sign: np.ndarray, support: np.ndarray, b_of: np.ndarray) -> float:
+    """sum b_i^2, where a row that alone of its equals is listed shares its b with them."""
+    copies = Counter(_content(X, row, sign) for row in rows)
+    contents = [_content(X, row, sign) for row in support]
+    listed = Counter(contents)
+    sharing = [copies[content] if listed[content] == 1 else 1 for content in contents]
+    return float((b_of**2 / sharing).sum())
+
+
+def _content(X: Any, row: int, sign: np.ndarray) -> bytes:
+    values = X[row].tobytes() if isinstance(X, np.ndarray) else _sparse_content(X, row)
+    return values + (b"+" if sign[row] > 0 else b"-")
+
+
+def _sparse_content(X: Any, row: int) -> bytes:
+    part = slice(X.indptr[row], X.indptr[row + 1])
+    return X.indices[part].astype(np.int64).tobytes() + b"|" + X.data[part].tobytes()
 
 
 def _pair_weights(model: Any, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:

@@ -120,6 +120,16 @@ def test_the_independent_certificate_agrees(storage, classes):
     assert certificate.relative_gap(model, X, y) == pytest.approx(model.relative_gap_, rel=2e-3, abs=1e-9)
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_the_independent_certificate_knows_that_equal_rows_share_a_weight(storage):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((3000, 2)), 1) + 0.0  # many are equal; no -0
+    y = (X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(3000) > 0).astype(int)
+    model = SVC(C=8.0, gamma=0.3).fit(storage(X), y)
+    assert len(np.unique(X[model.support_], axis=0)) < len(model.support_) < 0.9 * len(X)  # one for each class
+    assert certificate.relative_gap(model, storage(X), y) == pytest.approx(model.relative_gap_, rel=2e-2, abs=1e-6)
+
+
 def test_the_independent_certificate_sees_a_changed_model():
     X, y = load_iris(return_X_y=True)
     model = SVC(C=8.0, gamma=0.3).fit(X, y)
