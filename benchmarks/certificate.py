@@ -46,12 +46,12 @@ def _pair_gap(model: Any, X: Any, y: np.ndarray, a: int, b: int) -> float:
 
 
 def _shared_squares(X: Any, rows: np.ndarray, sign: np.ndarray, support: np.ndarray, b_of: np.ndarray) -> float:
-    """sum b_i^2, where a row that alone of its equals is listed shares its b with them."""
-    copies = Counter(_content(X, row, sign) for row in rows)
+    """sum b_i^2, where rows share their b with equal ones if the model lists no two equal rows."""
     contents = [_content(X, row, sign) for row in support]
-    listed = Counter(contents)
-    sharing = [copies[content] if listed[content] == 1 else 1 for content in contents]
-    return float((b_of**2 / sharing).sum())
+    if len(set(contents)) < len(contents):
+        return float(b_of @ b_of)
+    copies = Counter(_content(X, row, sign) for row in rows)
+    return float((b_of**2 / [copies[content] for content in contents]).sum())
 
 
 def _content(X: Any, row: int, sign: np.ndarray) -> bytes:
