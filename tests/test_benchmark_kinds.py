@@ -70,6 +70,7 @@ def support_share(name, C, multiple=1.0):
         ("checkers m=4000", 16.0, 0.1, 0.45),
         ("physics m=8000", 16.0, 0.0, 0.03),
         ("spirals m=8000", 16.0, 0.0, 0.02),
+        ("shells m=8000", 16.0, 0.0, 0.02),
     ],
 )
 def test_shares_of_support_vectors_are_those_of_the_kind(name, C, low, high):

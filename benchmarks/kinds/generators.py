@@ -63,6 +63,15 @@ def physics(rows: int, world: Rng, rng: Rng) -> Rows:
     return np.column_stack([np.log(momentum), np.log(energy), path]), np.where(mass > 1.5, 1, -1)
 
 
+def spirals(rows: int, world: Rng, rng: Rng) -> Rows:
+    """Two helices around each other in space, well apart."""
+    arm = rng.integers(2, size=rows)
+    t = 2 * np.pi * rng.random(rows)
+    angle, radius = t + np.pi * arm, 0.5 + t / 4
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), 0.2 * t])
+    return X + 0.06 * rng.standard_normal(X.shape), 2 * arm - 1
+
+
 def moons(rows: int, world: Rng, rng: Rng, noise: float = 0.25) -> Rows:
     """Two crescents in the plane that overlap."""
     upper = rng.random(rows) < 0.5
@@ -171,5 +180,5 @@ def text(rows: int, world: Rng, rng: Rng, words: int = 55_000, classes: int = 10
 
 GENERATORS = {
     made.__name__: made
-    for made in (noisy, tabular, bumps, physics, moons, images, unbalanced, tails, spam, clusters, text)
+    for made in (noisy, tabular, bumps, physics, spirals, moons, images, unbalanced, tails, spam, clusters, text)
 }

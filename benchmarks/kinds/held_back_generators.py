@@ -39,13 +39,13 @@ def checkers(rows: int, world: Rng, rng: Rng, features: int = 3, tiles: int = 3)
     return 3 * X, y
 
 
-def spirals(rows: int, world: Rng, rng: Rng) -> Rows:
-    """Two helices around each other in space, well apart."""
-    arm = rng.integers(2, size=rows)
-    t = 2 * np.pi * rng.random(rows)
-    angle, radius = t + np.pi * arm, 0.5 + t / 4
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), 0.2 * t])
-    return X + 0.06 * rng.standard_normal(X.shape), 2 * arm - 1
+def shells(rows: int, world: Rng, rng: Rng) -> Rows:
+    """Two shells around a center in four dimensions, with room between them; the last feature is bent."""
+    outer = rng.integers(2, size=rows)
+    X = rng.standard_normal((rows, 4))
+    X *= (1.0 + outer + rng.uniform(-0.35, 0.35, rows))[:, None] / np.linalg.norm(X, axis=1)[:, None]
+    X[:, 3] += 0.3 * X[:, 0] ** 2
+    return X, 2 * outer - 1
 
 
 def rings(rows: int, world: Rng, rng: Rng, count: int = 4) -> Rows:
@@ -130,5 +130,5 @@ def topics(rows: int, world: Rng, rng: Rng, words: int = 40_000, classes: int = 
 
 GENERATORS = {
     made.__name__: made
-    for made in (ripples, census, checkers, spirals, rings, strokes, rare, bursts, parity, orbits, codes, topics)
+    for made in (ripples, census, checkers, shells, rings, strokes, rare, bursts, parity, orbits, codes, topics)
 }

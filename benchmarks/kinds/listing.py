@@ -41,8 +41,8 @@ KINDS = (
     Kind(
         "clean, many rows",
         "few features and few support vectors",
-        ("physics m=196000", "shuttle", "kddcup10"),
-        ("spirals m=150000",),
+        ("physics m=196000", "spirals m=150000", "shuttle", "kddcup10"),
+        ("shells m=150000",),
     ),
     Kind("few features", "two or three, overlapping classes", ("moons m=30000",), ("rings m=30000",)),
     Kind(
