@@ -41,6 +41,11 @@ struct InnerProblem {
     active[v] = weight > 0 ? V(1) : V(0);
   }
 
+  // After a change of the ridge, which is on the diagonal only.
+  void set_diagonal() {
+    for (int64_t v = 0; v < size(); ++v) q.values.get()[v * size() + v] = diagonal[size_t(v)];
+  }
+
   // Copies the lower triangle of q to the upper one, tile by tile.
   void mirror() {
     constexpr int64_t kTile = 16;

@@ -55,6 +55,10 @@ class FeatureSource final : public Source<V> {
     kernel_block<T, V>(data_, rows, data_, columns, kernel_, out, team, differences_);
   }
 
+  void exact_block(Selection rows, Selection columns, double* out, const Team& team) const override {
+    kernel_block<T, double>(data_, rows, data_, columns, kernel_, out, team, exact_differences_);
+  }
+
   void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const override {
     const Rows<T>& right = data_of(z);
     const auto compute = exact ? fused_product<T, double> : fused_product<T, V>;

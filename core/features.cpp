@@ -20,7 +20,7 @@ Features::Features(Gram<V>& gram, Selection rows, Selection landmarks, const flo
       stride_((landmarks.count + kAlign - 1) / kAlign * kAlign),
       chunk_(std::max(kLeastChunk, (rows.count + kMostChunks - 1) / kMostChunks)),
       threads_(gram.threads()),
-      values_(aligned_array<float>(rows_ * stride_)),
+      values_(aligned_array<float>(rows_ * stride_, Filling::full)),
       residual_(size_t(rows_)) {
   std::vector<V> kernel(size_t(std::min(kPiece, rows_) * columns_));
   for (int64_t first = 0; first < rows_; first += kPiece) {

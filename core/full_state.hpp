@@ -25,6 +25,9 @@ class FullState final : public State<V> {
     choose_vertices();
   }
 
+  // One of each segment: where a problem that is solved as a whole starts.
+  std::vector<Index> first_variables() const { return shard_.first_variables(); }
+
   // Another ridge at the same weights. h follows without a kernel value, and the working set keeps those that it has: a
   // path along C pays for newcomers only.
   void set_ridge(std::vector<double> ridge) {
@@ -100,6 +103,13 @@ class FullState final : public State<V> {
     this->keep_room();
     this->note_correction();
   }
+
+  // The problem solved with all of its kernel values in memory, until primal minus dual is this part of its scale:
+  // weights and their products, to be placed. There must be no slack vertex.
+  std::pair<std::vector<double>, std::vector<double>> solve_whole(double accuracy);
+  // Solves a problem of few variables to the limit of double precision, if it is that of an SVM and not too
+  // ill-conditioned; otherwise, and if that does not lower the gap, the state stays as it is.
+  bool polish();
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
   // active ones, and those that the last such set had taken in, so that two sets do not undo each other's work.

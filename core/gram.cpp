@@ -11,7 +11,7 @@ static void check_groups(const std::vector<std::vector<Index>>& groups, int64_t 
 }
 
 template <class V>
-Gram<V>::Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes,
+Gram<V>::Gram(std::shared_ptr<const Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes,
               int threads)
     : source_(std::move(source)), groups_(std::move(groups)), cache_(cache_bytes), threads_(threads) {
   check_groups(groups_, size());

@@ -32,7 +32,13 @@ template <class V>
 class Gram {
  public:
   // Groups list rows in ascending order; `threads` as in usable_threads.
-  Gram(std::unique_ptr<Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes, int threads);
+  Gram(std::shared_ptr<const Source<V>> source, std::vector<std::vector<Index>> groups, int64_t cache_bytes,
+       int threads);
+
+  // The same rows for one thread, without a cache.
+  std::shared_ptr<Gram> for_one_thread() const {
+    return std::shared_ptr<Gram>(new Gram(source_, groups_, in_one_piece_, diagonal_));
+  }
 
   int64_t size() const { return source_->size(); }
   int groups() const { return int(groups_.size()); }
@@ -76,6 +82,10 @@ class Gram {
     evaluations_ += rows.count * columns.count;
     source_->block(rows, columns, out, team_for(rows.count * columns.count));
   }
+  void exact_block(Selection rows, Selection columns, double* out) {
+    evaluations_ += rows.count * columns.count;
+    source_->exact_block(rows, columns, out, team_for(rows.count * columns.count));
+  }
   // Vectors that are among the rows are multiplied with themselves at half the price.
   void product(Selection rows, const Vectors& z, bool exact, double* out) {
     if (z.data.index() != 0 || !source_->symmetry_pays(std::min(rows.count, z.rows.count), exact) ||
@@ -104,10 +114,10 @@ class Gram {
   }
 
   // Memory for working sets, handed from one class pair to the next: fresh pages cost more than filling them.
-  SpareArray<V> take_array(int64_t size) {
+  SpareArray<V> take_array(int64_t size, Filling filling = Filling::sparse) {
     for (SpareArray<V>& spare : spares_)
       if (spare.size >= size) return std::exchange(spare, {});
-    return {aligned_array<V>(size), size};
+    return {aligned_array<V>(size, filling), size};
   }
   void give_back(SpareArray<V> array) {
     for (SpareArray<V>& spare : spares_)
@@ -115,12 +125,22 @@ class Gram {
   }
 
   int64_t evaluations() const { return evaluations_; }
+  void add_evaluations(int64_t count) { evaluations_ += count; }  // by Grams of the same rows for other threads
   const Cache<V>& cache() const { return cache_; }
   std::mutex& mutex() { return mutex_; }
 
   StopToken* token = nullptr;  // stops computations from now on
 
  private:
+  Gram(std::shared_ptr<const Source<V>> source, std::vector<std::vector<Index>> groups, std::vector<bool> in_one_piece,
+       std::vector<double> diagonal)
+      : source_(std::move(source)),
+        groups_(std::move(groups)),
+        in_one_piece_(std::move(in_one_piece)),
+        diagonal_(std::move(diagonal)),
+        cache_(0),
+        threads_(1) {}
+
   void plain_product(Selection rows, const Vectors& z, bool exact, double* out) {
     if (rows.count == 0 || z.rows.count == 0) return void(std::fill_n(out, rows.count, 0.0));
     timed(rows.count * z.rows.count, exact, [&](const Team& team) { source_->product(rows, z, exact, out, team); });
@@ -209,7 +229,7 @@ class Gram {
     }
   }
 
-  std::unique_ptr<Source<V>> source_;
+  std::shared_ptr<const Source<V>> source_;
   std::vector<std::vector<Index>> groups_;
   std::vector<bool> in_one_piece_;
   std::vector<double> diagonal_;

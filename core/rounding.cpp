@@ -141,12 +141,14 @@ class ProductRounding {
     return (kUnit * kStrip + kDouble * additions) * sum;
   }
 
-  // Values below the smallest number of V are off by about that number, times the slope of the map.
+  // Numbers below the smallest normal one of V count as zero. As values they are off by about that number, times the
+  // slope of the map; as entries x_f, which products x_f z_f and squares (x_f - z_f)^2 multiply, by it times the norms.
   double underflow(const Norm& x, double terms) const {
     const double largest = kernel_.gamma * std::sqrt(x.square * z_.largest) + std::abs(kernel_.coef0);
     const double slope =
         kernel_.kind == KernelKind::poly ? kernel_.degree * std::pow(largest, kernel_.degree - 1) : 1.0;
-    return z_.total * kSmallest * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope));
+    const double entries = std::max(1.0, 2 * (std::sqrt(x.square) + std::sqrt(z_.largest)));
+    return z_.total * kSmallest * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope) * entries);
   }
 
   const Rows<T>& left_;
@@ -211,7 +213,7 @@ bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& ker
 // the size that differences would have for the worst pair of rows: 0.37 n for the reduction, 24 for map and sum.
 template <class V, class T>
 bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units) {
-  constexpr double kTolerable = 1e-9, kTimesLarger = 4;
+  constexpr double kTolerable = 1e-9, kTimesLarger = 128;
   constexpr bool in_double = sizeof(V) == sizeof(double);
   if (kernel.reduction() == Reduction::dot) return false;
   if (left.sparse()) return in_double && !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);

@@ -117,6 +117,12 @@ class Shard {
   std::vector<Index> all_variables() const {
     return variables_where([](int64_t) { return true; });
   }
+  std::vector<Index> first_variables() const {  // of each segment
+    std::vector<Index> first;
+    for (const Segment& s : segments_)
+      if (s.count > 0) first.push_back(Index(s.offset));
+    return first;
+  }
   // Variables that are left out, or whose h left the range of V.
   std::vector<Index> unknown() const {
     return variables_where([&](int64_t v) { return !is_known(v); });
@@ -154,6 +160,12 @@ class Shard {
     Combination z;
     for (const auto& [v, change] : changes) z.add(Index(row(v)), change * sign(v));
     return shares_rows() ? z.merged() : z;
+  }
+
+  // The rows of all variables, in the order of the variables.
+  const DistinctRows& every_row() {
+    if (every_row_.place.empty()) every_row_ = rows_of(all_variables());
+    return every_row_;
   }
 
   // s_u (sum_c coef_c k(x_u, z_c) + bias total) of the listed variables; `exact`: kernel values in double.
@@ -224,11 +236,6 @@ class Shard {
     rows.reserve(variables.size());
     for (const Index v : variables) rows.push_back(Index(row(v)));
     return gram_->distinct(rows);
-  }
-  // The rows of all variables, in the order of the variables.
-  const DistinctRows& every_row() {
-    if (every_row_.place.empty()) every_row_ = rows_of(all_variables());
-    return every_row_;
   }
   void add_products(const Changes& entering, const Vectors& z, double scale, bool afresh);
   void add_kept(const Vectors& z, double scale, bool afresh);

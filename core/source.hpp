@@ -1,6 +1,7 @@
 // Where kernel values come from: features and a kernel, a matrix, or a function.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -54,6 +55,12 @@ class Source {
     for (const auto& request : requests) line(row, request.others, request.out, team);
   }
   virtual void block(Selection rows, Selection columns, V* out, const Team& team) const = 0;
+  // The same in double.
+  virtual void exact_block(Selection rows, Selection columns, double* out, const Team& team) const {
+    std::vector<V> values(size_t(rows.count * columns.count));
+    block(rows, columns, values.data(), team);
+    std::copy(values.begin(), values.end(), out);
+  }
   // out[r] = sum_c coef[c] k(x_r, z_c), kernel values in V or, `exact`, in double: certificates are made of these.
   virtual void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const = 0;
   // product() of rows with themselves, each value computed once where symmetry_pays.

@@ -1,7 +1,9 @@
 #include "state.hpp"
 
 #include "full_state.hpp"
+#include "pivoting.hpp"
 #include "sampled_state.hpp"
+#include "whole_matrix.hpp"
 
 namespace swapsvm {
 
@@ -144,6 +146,38 @@ void State<V>::prove() {
   shard_.include_all();
   choose_vertices();
   set_rounding(error);
+}
+
+template <class V>
+std::pair<std::vector<double>, std::vector<double>> FullState<V>::solve_whole(double accuracy) {
+  if (shard_.slack() >= 0) throw std::invalid_argument("a problem with a slack vertex is not solved as a whole");
+  std::vector<Member> members;
+  for (int64_t v = 0; v < this->size(); ++v) members.push_back(this->member(Index(v)));
+  WholeMatrix<V> whole(*gram_, std::move(members), shard_.bias());
+  whole.solve(accuracy, this->scales(), gram_->team());
+  return {whole.weights(), whole.products()};
+}
+
+template <class V>
+bool FullState<V>::polish() {
+  const int64_t n = this->size();
+  if (!this->scales() || shard_.has_linear() || shard_.slack() >= 0) return false;
+  std::vector<double> kernel(size_t(n * n)), q(size_t(n * n)), b(point_.weights());
+  const DistinctRows& rows = shard_.every_row();
+  const int64_t distinct = int64_t(rows.rows.size());
+  gram_->exact_block(rows.selection(), rows.selection(), kernel.data());
+  for (int64_t u = 0; u < n; ++u)
+    for (int64_t v = 0; v < n; ++v)
+      q[u * n + v] =
+          shard_.sign(u) * shard_.sign(v) * (kernel[rows.place[u] * distinct + rows.place[v]] + shard_.bias());
+  for (int64_t v = 0; v < n; ++v) q[v * n + v] += shard_.ridge(v);
+  if (!solve_by_pivoting(q, b)) return false;
+  const Snapshot before = snapshot();
+  const double gap = this->gap(), relative = gap / this->scale();
+  this->set_weights(shard_.all_variables(), b);
+  if (this->gap() <= gap && this->gap() / this->scale() <= relative) return true;
+  restore(before);
+  return false;
 }
 
 template class State<float>;

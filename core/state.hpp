@@ -71,6 +71,7 @@ class State {
     forget_certificate();
     if (support_size() > 0 && measure == Measure::primal) choose_vertices();
   }
+  bool scales() const { return scales_; }
   double value_rounding() const { return value_rounding_; }  // the true value is at most this far from a certified one
   bool certified() const { return certified_; }              // whether the gap is an upper bound, rounding included
   double gap_floor() const { return point_.gap_floor(); }
@@ -214,6 +215,10 @@ class State {
     const BoundedPoint point{point_.mean_score(), oracles_.toward_score, norm, scales_};
     bound_ = lowest_bound(point, [this](double level) { return shard_.shortfall(level, point_); });
   }
+  Member member(Index v) const {
+    const Shard<V>& s = shard_;
+    return {v, Index(s.row(v)), s.sign(v), s.diagonal(v), s.ridge(v), s.half_linear(v), point_[v], score(v)};
+  }
   bool is_measured_by(Measure measure) const { return measure_ == measure; }
   void note_correction() { improvement_.note_correction(value(), gap()); }
 
@@ -254,10 +259,6 @@ class State {
   bool fresh_ = false;  // whether h is known for all live variables, and was summed afresh, not in increments
 
  private:
-  Member member(Index v) const {
-    const Shard<V>& s = shard_;
-    return {v, Index(s.row(v)), s.sign(v), s.diagonal(v), s.ridge(v), s.half_linear(v), point_[v], score(v)};
-  }
   void open_working_set(int64_t capacity) {
     working_set_ = std::make_unique<WorkingSet<V>>(gram_, size(), capacity, shard_.bias(), point_.radius.grows());
   }

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <thread>
 
+#include "subnormals.hpp"
+
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -103,6 +105,7 @@ class Pool {
   }
 
   void serve() {
+    const FlushSubnormals flush;  // as in the threads that call for help
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
       wanted_.wait(lock, [&] { return !jobs_.empty(); });

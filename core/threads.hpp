@@ -41,6 +41,13 @@ class StopToken {
     return token;
   }
 
+  // A token with the same request and deadline, for other threads than the one that listens.
+  std::shared_ptr<StopToken> silent() const {
+    auto token = std::make_shared<StopToken>();
+    token->requested_ = requested_, token->deadline_ = deadline_.load(), token->heeds_ = heeds_.load();
+    return token;
+  }
+
   void request() { *requested_ = true; }
   bool requested() const { return *requested_; }
   void set_seconds_left(double seconds) { deadline_ = steady_seconds() + seconds; }

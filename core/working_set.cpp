@@ -51,6 +51,7 @@ Correction WorkingSet<V>::solve(double quadratic, double half_linear_value, cons
 
 template <class V>
 void WorkingSet<V>::fill(const std::vector<Index>& entered) {
+  if (!entered.empty()) inner_slots_.clear();
   std::vector<char> is_new(slots_.size(), 0);
   for (const Index s : entered) is_new[size_t(s)] = 1;
   std::vector<Index> order, rows;
@@ -80,16 +81,17 @@ void WorkingSet<V>::fill(const std::vector<Index>& entered) {
 template <class V>
 void WorkingSet<V>::compute(const std::vector<Index>& leaders, const DistinctRows& rows,
                             const std::vector<Index>& fresh) {
-  const int64_t n = int64_t(leaders.size()), all = int64_t(fresh.size());
+  const int64_t all = int64_t(fresh.size()), before = int64_t(leaders.size()) - all;
   std::vector<Index> some;
   for (const Index s : fresh) some.push_back(slots_[s].row);
   for (int64_t first = 0; first < all; first += kNewcomers) {
     const int64_t width = std::min(kNewcomers, all - first);
+    const int64_t n = before + first + width;  // later newcomers meet these in their turn
     const Index* slots = &fresh[first];
     std::vector<char> is_new(slots_.size(), 0);  // its row is written as a row: only one thread may write it
     for (int64_t k = 0; k < width; ++k) is_new[size_t(slots[k])] = 1;
     fresh_.resize(size_t(n * width));
-    gram_->block(rows.selection(), {some.data() + first, 0, width}, fresh_.data());
+    gram_->block(rows.selection().part(0, n), {some.data() + first, 0, width}, fresh_.data());
     parallel_chunks(n, kMirrored, Team{n * width < 65536 ? 1 : gram_->threads()}, [&](int64_t begin, int64_t length) {
       for (int64_t t = begin; t < begin + length; ++t)
         for (int64_t k = 0; k < width; ++k) row(leaders[t])[slots[k]] = fresh_[t * width + k];
@@ -122,6 +124,7 @@ void WorkingSet<V>::set_inner(const std::vector<Index>& block, int threads) {
   if (inner_.q.size < int64_t(n * n)) {
     gram_->give_back(std::move(inner_.q));
     inner_.q = gram_->take_array(int64_t(n * n));
+    inner_slots_.clear();
   }
   inner_.reset(n, largest, quadratic_, half_linear_value_);
   std::vector<V> signs(n);
@@ -130,6 +133,8 @@ void WorkingSet<V>::set_inner(const std::vector<Index>& block, int threads) {
     inner_.set(k, m.diagonal, m.score, m.half_linear, m.weight);
     signs[k] = V(m.sign);
   }
+  if (block == inner_slots_) return inner_.set_diagonal();
+  inner_slots_ = block;
   // Half of the matrix, because memory is what this waits for; i and n - 1 - i together make work of equal size.
   parallel_chunks(int64_t(n + 1) / 2, 16, Team{n < 512 ? 1 : threads}, [&](int64_t begin, int64_t count) {
     for (int64_t k = begin; k < begin + count; ++k) {
@@ -156,7 +161,12 @@ void WorkingSet<V>::apply(const std::vector<Index>& block, int threads) {
     total += coef.back();
     before += d * (m.score + m.half_linear);
   }
-  add_rows(changed, coef, s, total, threads);
+  multiply(changed, coef, threads);
+  for (int64_t t = 0; t < count(); ++t) {
+    Member& m = slots_[t];
+    if (m.variable >= 0)
+      m.score = s * (m.score + m.half_linear) - m.half_linear + m.sign * (product_[t] + bias_ * total);
+  }
   for (size_t k = 0; k < changed.size(); ++k) slots_[changed[k]].score += change[k] * slots_[changed[k]].ridge;
   for (Member& m : slots_) m.weight *= s;
   for (size_t k = 0; k < block.size(); ++k) slots_[block[k]].weight = inner_.weights[k];
@@ -172,22 +182,15 @@ void WorkingSet<V>::apply(const std::vector<Index>& block, int threads) {
 }
 
 template <class V>
-void WorkingSet<V>::add_rows(const std::vector<Index>& changed, const std::vector<double>& coef, double s, double total,
-                             int threads) {
+void WorkingSet<V>::multiply(const std::vector<Index>& some, const std::vector<double>& coef, int threads) {
   const int64_t n = count();
   product_.resize(size_t(n));
-  const Team useful{n * int64_t(changed.size()) < 262144 ? 1 : threads};
+  const Team useful{n * int64_t(some.size()) < 262144 ? 1 : threads};
   parallel_chunks(n, kColumns, useful, [&](int64_t begin, int64_t length) {
     std::fill_n(&product_[begin], length, 0.0);
     add_scaled<V>(
-        int64_t(changed.size()), [&](int64_t k) { return row(changed[k]) + begin; }, coef.data(), &product_[begin],
-        length);
+        int64_t(some.size()), [&](int64_t k) { return row(some[k]) + begin; }, coef.data(), &product_[begin], length);
   });
-  for (int64_t t = 0; t < n; ++t) {
-    Member& m = slots_[t];
-    if (m.variable >= 0)
-      m.score = s * (m.score + m.half_linear) - m.half_linear + m.sign * (product_[t] + bias_ * total);
-  }
 }
 
 template class WorkingSet<float>;

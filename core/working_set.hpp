@@ -155,8 +155,8 @@ class WorkingSet {
 
   // h <- scale h + Q_:B d on all slots, and the value that belongs to it: f <- s^2 f + d'(s h_old + h_new).
   void apply(const std::vector<Index>& block, int threads);
-  void add_rows(const std::vector<Index>& changed, const std::vector<double>& coef, double s, double total,
-                int threads);
+  // product_ <- sum_k coef_k K_:k over these slots.
+  void multiply(const std::vector<Index>& some, const std::vector<double>& coef, int threads);
 
   std::shared_ptr<Gram<V>> gram_;
   int64_t capacity_, stride_;
@@ -169,6 +169,7 @@ class WorkingSet {
   std::vector<double> product_;
   std::vector<V> fresh_;
   InnerProblem<V> inner_;
+  std::vector<Index> inner_slots_;  // whose values inner_ holds
   double quadratic_ = 0, half_linear_value_ = 0, scale_ = 1, growth_ = 1;
 };
 

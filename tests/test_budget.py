@@ -239,7 +239,7 @@ def test_without_time_for_a_rough_fit_vectors_are_random(monkeypatch):
 
 
 def test_a_callback_ends_the_fit():
-    X, y = noisy(2000)
+    X, y = noisy(5000)  # too many for a single step
     with pytest.warns(ConvergenceWarning, match="callback"):
         model = SVC(gamma=GAMMA, max_vectors=30, callbacks=lambda progress: False).fit(X, y)
     assert model.stop_reason_ == "callback" and len(model.support_) <= 30 and np.isfinite(model.relative_gap_)

@@ -32,6 +32,12 @@ FEW = {"fw": 40, "mfw": 40, "swap": 40, "swap2": 40, "fcfw": 15, "cvm": 15, "blo
 solvers = pytest.mark.parametrize("solver", sorted(SOLVERS))
 
 
+@pytest.fixture(autouse=True)
+def several_steps(monkeypatch):
+    """Otherwise the block engine solves problems as small as these in one step, and there is nothing to continue."""
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+
+
 def cut(model, *data):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         return model.fit(*data)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../source.hpp"
+#include "../subnormals.hpp"
 
 namespace swapsvm {
 
@@ -22,6 +23,7 @@ void bind_rows(nb::module_& m);
 void bind_gram(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_features(nb::module_& m);
+void bind_whole(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 
 void hear_signals();  // Ctrl-C inside a long computation: its handler may raise, or request a stop
@@ -30,6 +32,7 @@ void hear_signals();  // Ctrl-C inside a long computation: its handler may raise
 template <class Gram, class Body>
 auto exclusively(Gram& gram, Body body) {
   nb::gil_scoped_release release;
+  const FlushSubnormals flush;
   std::lock_guard<std::mutex> lock(gram.mutex());
   return body();
 }

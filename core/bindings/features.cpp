@@ -36,6 +36,7 @@ NewVector<double> without_gil(Compute compute) {
   std::vector<double> out;
   {
     nb::gil_scoped_release release;
+    const FlushSubnormals flush;
     out = compute();
   }
   return to_numpy(std::move(out));

@@ -38,6 +38,7 @@ KernelFunction<V> python_function(nb::callable callable) {
   });
   return [held](Selection rows, Selection columns, V* out) {
     nb::gil_scoped_acquire acquire;
+    const FlushSubnormals as_usual(false);
     const nb::object result = (*held)(index_array(rows), index_array(columns));
     const auto values = nb::cast<Matrix<V>>(result);
     if (int64_t(values.shape(0)) != rows.count || int64_t(values.shape(1)) != columns.count)

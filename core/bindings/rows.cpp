@@ -30,6 +30,7 @@ void visit_both(const AnyRows& left, const AnyRows& right, Body body) {
   if (left.index() != right.index())
     throw std::invalid_argument("the left and the right rows must have the same floating-point type");
   nb::gil_scoped_release release;
+  const FlushSubnormals flush;
   if (left.index() == 0) return body(std::get<0>(left), std::get<0>(right));
   body(std::get<1>(left), std::get<1>(right));
 }

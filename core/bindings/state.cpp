@@ -222,6 +222,16 @@ void bind_full_state(nb::module_& m, const char* name) {
             exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products)); });
           },
           "weights"_a, "products"_a)
+      .def_prop_ro(
+          "first_variables", [](const S& s) { return to_numpy(s.first_variables()); }, nb::rv_policy::move)
+      .def(
+          "solve_whole",
+          [](S& s, double accuracy) {
+            auto found = stoppably(s, [&] { return s.solve_whole(accuracy); });
+            return std::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.second)));
+          },
+          "accuracy"_a)
+      .def("polish", [](S& s) { return stoppably(s, [&] { return s.polish(); }); })
       .def("refresh", [](S& s) { stoppably(s, [&] { s.refresh(); }); })
       .def(
           "extreme", [](S& s, int64_t size) { return to_numpy(s.extreme(size)); }, "size"_a)

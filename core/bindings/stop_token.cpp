@@ -7,6 +7,7 @@ namespace swapsvm {
 
 void hear_signals() {
   nb::gil_scoped_acquire acquire;
+  const FlushSubnormals as_usual(false);
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

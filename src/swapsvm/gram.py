@@ -23,6 +23,7 @@ Rows: TypeAlias = _core.Rows32 | _core.Rows64
 CoreGram: TypeAlias = _core.Gram32 | _core.Gram64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
+LARGEST_WHOLE = 4096  # rows of a problem that is solved with all its kernel values in memory, if they fit
 LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # memory-mapped files may be unaligned
 MOST_BYTES = 1 << 62  # the largest budget that the core accepts
 
@@ -141,6 +142,12 @@ class Gram:
         """Largest number of variables whose kernel matrix fits into the cache; half of it may be reserved for lines."""
         budget = self.core.cache_budget / (2 if self.core.memory_pays else 1)
         return max(512.0, math.sqrt(budget / self.dtype.itemsize))
+
+    @property
+    def largest_whole(self) -> int:
+        """Largest number of rows of a problem that is solved with all its kernel values in memory."""
+        room = 0.0 if isinstance(self.kernel, Function) else math.sqrt(self.core.cache_budget / self.dtype.itemsize)
+        return int(min(LARGEST_WHOLE, max(512.0, room)))
 
     @property
     def memory_pays(self) -> bool:

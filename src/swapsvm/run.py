@@ -85,7 +85,7 @@ class Run:
         """Random variables and their weights: the solution on their face, for solvers that begin with one."""
         if int(size) != size or size < 1:
             raise ValueError(f"start_size={size!r} must be a positive integer")
-        variables = self.state.start_variables(int(size), rng)
+        variables = self._solver.start_variables(self.state, int(size), rng)
         if not self._solver.solves_start:
             return variables, self.state.start_weights(variables)
         return variables, self.state.face(variables).solve(SecondOrderSwap(), tol=START_ACCURACY)
@@ -224,6 +224,9 @@ class Run:
     def _polished(self, before: Proven) -> Proven:
         """The certificate after one corrective step on the whole simplex, undone unless it improves on the last one."""
         self._timer.grant_answer(forever=True)  # it takes milliseconds
+        if self.state.polish():
+            self._record()
+            return self._proven()
         held = self.state.snapshot()
         self.state.set_weights(np.arange(self.state.size), exact_weights(self.state))
         if not self.state.certified:
@@ -270,7 +273,8 @@ class Run:
         tol, eps = max(margin * self._stop.tol, next_gap), margin * self._stop.eps
         self._certain = False
         offset = self._timer.seconds()
-        ran = self.state.run(self._chooser, Limits(moves, tol, eps, self.iteration))
+        aim = margin * self._stop.target(self.state.scale)
+        ran = self.state.run(self._chooser, Limits(moves, tol, eps, self.iteration, aim))
         self.trace.add(ran.records, ran.kinds, offset, self._timer.seconds(), self._earlier_evaluations)
         self.iteration += ran.moves
         return ran.stalled

@@ -140,7 +140,7 @@ def test_the_same_random_state_gives_the_same_run(solver, name, path):
     case = CASES[name]
     options = {"start": None, "start_size": 3, "random_state": 7, "eps": 10 * gap_for(solver, case)}
     first, second = (solved(solver, case, path, **options) for _ in range(2))
-    assert first.iterations > 2
+    assert first.iterations > 1
     np.testing.assert_array_equal(first.weights, second.weights)
     assert (first.iterations, first.value, first.gap) == (second.iterations, second.value, second.gap)
 

@@ -93,10 +93,13 @@ class Observers:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
+    def watch(self) -> bool:
+        """Whether there is anybody to notify."""
+        return bool(self.callbacks or self.display or self.tasks)
+
     def of(self, sub: Subproblem, read: ReadRun) -> list[Observer]:
         """The observers of the run of one problem."""
-        watched = self.callbacks or self.display or self.tasks
-        return [ProblemObserver(self, sub, read, self._lock)] if watched else []
+        return [ProblemObserver(self, sub, read, self._lock)] if self.watch() else []
 
     def began(self, sub: Subproblem, problem: Quadratic) -> None:
         """One problem begins."""

@@ -29,6 +29,7 @@ from .continuation import GramIdentity, Kept, KeptRun, SolverSettings, fingerpri
 from .interrupts import Interrupts
 from .progress import Callback, Observers, checked_callbacks
 from .subproblems import Labels, Solution, Subproblem
+from .whole import solve_whole
 from .workers import Cancelled, Found, Job, Planned, side_by_side, solve_each, thread_limit, workers_for
 
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
@@ -107,6 +108,13 @@ class Session:
             state, self.solver, stop, observers=observers, clock=self.clock, token=self.token, remembers=remembers
         )
 
+    def token_until_limit(self) -> StopToken:
+        """A token that stops computations at the limit of seconds as well."""
+        token = self.token.sharing()
+        if self.max_time is not None:
+            token.set_seconds_left(self.began + self.max_time - self.clock())
+        return token
+
     def each(self, jobs: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found]) -> list[Found]:
         """What ``do`` makes of each job, several at a time."""
         return side_by_side(jobs, workers, do, self.token)
@@ -166,10 +174,29 @@ class PlanRuns(Generic[Planned]):
         """The certified ends of all runs, and the counts of the caches."""
         with self._session.interrupts, self._observers:
             try:
-                return solve_each(self._gram, self._plan, self._workers, self._solve, self._session.token)
+                found = {} if self._is_watched() else self._solve_whole()
+                others = [sub for sub in self._plan if sub not in found]
+                results, counts = solve_each(self._gram, others, self._workers, self._solve, self._session.token)
+                found.update(zip(others, results, strict=True))
+                return [found[sub] for sub in self._plan], counts
             finally:
                 if self._file:
                     self._file.close()
+
+    def _is_watched(self) -> bool:
+        """Whether somebody wants to see or keep more of a run than its result."""
+        settings = self._session.settings
+        remembers = settings.warm_start or self._file is not None
+        limited = settings.sampling is not None or settings.max_iter != -1
+        return remembers or limited or self._observers.watch() or not self._session.solver.takes_whole
+
+    def _solve_whole(self) -> dict[Planned, Result]:
+        """Results of the problems that the core can solve in one call."""
+        found = solve_whole(self._gram, self._plan, self._session.rules, SMALL, self._session.token_until_limit())
+        for sub, result in found.items():
+            self._budget.share(sub.rows)  # none of it is needed any more
+            self._observers.finished(sub, result, dict)
+        return found
 
     def _solve(self, gram: Gram, sub: Planned, cancelled: Cancelled) -> Result:
         session, problem, rng = self._session, sub.on(gram), np.random.default_rng(self._seeds[sub.labels])

@@ -15,6 +15,7 @@ from ..stopping import Stop
 from .separation import Inseparable
 
 Labels = tuple[object, ...]
+Sides = tuple[list[int], list[int]]  # positive and negative groups of the Gram
 
 
 class Solution(Protocol):
@@ -53,6 +54,11 @@ class Subproblem(ABC):
         return None
 
     @property
+    def sides(self) -> Sides | None:
+        """The groups of a problem of two classes with a ridge, which the core can solve in one call; else None."""
+        return None
+
+    @property
     def name(self) -> str:
         """The name shown to users."""
         return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
@@ -83,6 +89,10 @@ class PairOfClasses(Supervised):
 
     def stop(self, problem: Quadratic) -> Stop | None:
         return Inseparable.of(problem) if np.isinf(self.C) else None
+
+    @property
+    def sides(self) -> Sides | None:
+        return None if np.isinf(self.C) else ([self.positive], [self.negative])
 
 
 @dataclass(frozen=True, eq=False)

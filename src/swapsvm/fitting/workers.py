@@ -155,7 +155,7 @@ def solve_each(
         finally:
             free.put(mine)
 
-    places = range(len(subproblems))
+    places = range(len(subproblems))  # there may be none
     ordered = places if workers == 1 else sorted(places, key=lambda place: -subproblems[place].rows)
     found = dict(zip(ordered, side_by_side(ordered, workers, job, token), strict=True))
     counts = [each.cache_counts for each in grams]

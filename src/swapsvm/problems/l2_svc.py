@@ -23,6 +23,7 @@ class L2SVC(Quadratic):
     """The two-class problem of some groups of a Gram."""
 
     scales: ClassVar[bool] = True
+    BIAS: ClassVar[float] = 1.0
 
     @classmethod
     def of(cls, gram: Gram, positive: Groups, negative: Groups, C: float, weights: np.ndarray | None = None) -> L2SVC:
@@ -35,9 +36,13 @@ class L2SVC(Quadratic):
         ridge: float | np.ndarray = 1.0 / C
         if weights is not None:
             ridge = 1.0 / (C * weights[np.concatenate([gram.groups[g] for g, _ in segments])])
-        return cls(gram, segments, ridge=ridge, bias=1.0)
+        return cls(gram, segments, ridge=ridge, bias=cls.BIAS)
 
     def bounds(self, value: float, gap: float, rounding: float) -> tuple[float, float]:
+        return self.bounds_of(value, gap, rounding)
+
+    @staticmethod
+    def bounds_of(value: float, gap: float, rounding: float) -> tuple[float, float]:
         """P from above and D from below; gap / f = P / D - 1 for the lower bound f of a'Qa."""
         least, largest = -value - rounding, -value + rounding
         if not least > 0:  # nothing is known of a'Qa

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from .._core import Measure
 from ..rays import Correction, Move
 from ..state import Chooser, Need, State
@@ -18,6 +20,7 @@ class Solver(ABC):
     stops_at: ClassVar[Measure] = Measure.simplex  # which gap its runs stop at: of the simplex, or primal minus dual
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
     requires: ClassVar[tuple[tuple[Need, str], ...]] = ()  # of a state, and the way out where it is missing
+    takes_whole: ClassVar[bool] = False  # whether problems that fit into memory can be solved in one step
     stage: ClassVar[int] = 0
 
     def check(self, state: State) -> None:
@@ -25,6 +28,10 @@ class Solver(ABC):
         for need, way_out in self.requires:
             if reason := state.lacks(need):
                 raise ValueError(f"solver={self.name!r} requires {need.value}, but {reason}: {way_out}")
+
+    def start_variables(self, state: State, count: int, rng: np.random.Generator) -> np.ndarray:
+        """The variables that a run begins with."""
+        return state.start_variables(count, rng)
 
     def chooser(self, stage: int = 0) -> Chooser:
         """What chooses the moves of one run, from this stage on. A solver without stages does so itself."""

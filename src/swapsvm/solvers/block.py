@@ -8,7 +8,8 @@ kernel value of the sweep is stored. The first sets are random samples of the ro
 steepest violators of a poor point are outliers, a sample represents the data. Close to the solution, rows far
 from entering are left out of the sweeps until the certificate, which looks at every row.
 
-A problem of a few hundred variables gets a few blocks, which suffice if it is easy, and then the direct step.
+A problem whose kernel values all fit into memory is solved in one step (core/whole_matrix.hpp). If that does not reach
+the gap, one of a few hundred variables gets a few blocks, which suffice if it is easy, and then the direct step.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
 ACCURACY = 0.03  # of a working set, as a part of its gap
+WHOLE_ACCURACY = 0.8  # part of the gap of the run to which a problem is solved at once
 ROUGH = 0.1  # of a set that holds a part of the support, and of a block, as a part of its violation
 
 
@@ -44,7 +46,11 @@ class Block(Solver):
     name = "block"
     stops_at = Measure.primal
     solves_start = False  # the first sample replaces it
+    takes_whole = True
     requires = ((Need.EVERY_ROW, "use sampling=None, or another solver"),)
+
+    def start_variables(self, state: State, count: int, rng: np.random.Generator) -> np.ndarray:
+        return state.first_variables() if state.whole else super().start_variables(state, count, rng)
 
     def chooser(self, stage: int = 0) -> Chooser:
         return WorkingSets(stage)
@@ -67,6 +73,9 @@ class WorkingSets:
         self._supports = (0, 0)  # on the last two samples, each twice the one before
 
     def choose(self, state: State) -> Correction:
+        if self.stage == 0 and state.whole and state.scale > 0:
+            self.stage = state.size
+            return state.solve_whole(WHOLE_ACCURACY * state.aim / state.scale)
         self._decide(state)
         if self._surrogate is not None:
             return self._surrogate.choose(state)

@@ -68,6 +68,7 @@ class Limits:
     tol: float = 0.0
     eps: float = 0.0
     iteration: int = 0  # number of the last iteration so far
+    aim: float = 0.0  # the gap of the whole run, which a large step may go to at once
 
 
 class Effort(NamedTuple):
@@ -112,6 +113,8 @@ class State(ABC):
     samplings = 0  # samples drawn
     work = np.inf  # operations per kernel value
     bytes = 0  # budget of memory for kernel values and features
+    whole: bool = False  # whether the problem can be solved at once, with all kernel values in memory
+    aim: float = 0.0  # the gap that the run wants to reach
     smooth: bool = False  # whether surrogate steps can be made: see Quadratic.smooth
     _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
@@ -286,6 +289,21 @@ class State(ABC):
         variables = np.sort(variables)
         return Correction(variables, self.face(variables).solve(effort.swaps, eps=effort.eps))
 
+    def first_variables(self) -> np.ndarray:
+        """One variable of each segment, of a state that is ``whole``."""
+        raise TypeError("a state that is not whole has no such variables")
+
+    def solve_whole(self, accuracy: float) -> Correction:
+        """Weights that solve the problem to a gap of this part of its scale, of a state that is ``whole``."""
+        raise TypeError("a state that is not whole is solved in several steps")
+
+    def polish(self) -> bool:
+        """Solve a small problem to the limit of double precision; False, and nothing changed, if that was not possible.
+
+        The new point is certified, and its gap is not larger than before.
+        """
+        return False
+
     def solve(self, swaps: Chooser, *, eps: float = 0.0, tol: float = 0.0) -> np.ndarray:
         """Weights that solve a small problem to that gap, or as far as double precision or ``FACE_MOVES`` go."""
         if not self.weights.any():
@@ -304,6 +322,7 @@ class State(ABC):
     def run(self, chooser: Chooser, limits: Limits) -> Ran:
         """The loop: the solver chooses, the state moves. It tests in the order of the compiled loop (core/run.cpp)."""
         start, ran, records = time.perf_counter(), Ran(), []
+        self.aim = limits.aim
         while ran.moves < limits.moves:
             if self.is_stopped():
                 break

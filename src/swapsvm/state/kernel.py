@@ -93,6 +93,7 @@ class KernelState(State):
         self.largest_value, self.largest_face = problem.largest_value, problem.gram.largest_face
         self.work, self.bytes = problem.gram.core.work, problem.gram.core.cache_budget
         self.memory_pays = self.sampling is None and problem.gram.memory_pays
+        self.whole = self.sampling is None and problem.scales and self.rows <= problem.gram.largest_whole
 
     radius = property(attrgetter("core.radius"))
     support = property(attrgetter("core.support"))
@@ -235,6 +236,16 @@ class KernelState(State):
         listed, capacity = np.asarray(variables, np.int32), int(min(self.largest_face, self.size))
         found, weights, scale, growth = self.core.solve_on(listed, capacity, *effort[:4])
         return Correction(found, weights, scale, growth, fused=True)
+
+    def first_variables(self) -> np.ndarray:
+        return np.asarray(self.core.first_variables)
+
+    def solve_whole(self, accuracy: float) -> Correction:
+        weights, products = self.core.solve_whole(accuracy)
+        return Correction(self.variables, weights, products=products)
+
+    def polish(self) -> bool:
+        return self.sampling is None and bool(self.core.polish())
 
     def refined(self) -> State | None:
         if not self.refinable:

@@ -1,0 +1,54 @@
+#include "../whole.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace swapsvm {
+namespace {
+
+template <class V>
+std::vector<PairSolution> solve(const std::shared_ptr<Gram<V>>& gram,
+                                const std::vector<std::pair<std::vector<int>, std::vector<int>>>& groups,
+                                const Vector<double>& ridge, double bias, const WholeOptions& options,
+                                const std::shared_ptr<StopToken>& token) {
+  std::vector<Sides> pairs;
+  for (const auto& [positive, negative] : groups) pairs.push_back({positive, negative});
+  return until_stopped(*gram, token.get(), [&] { return solve_pairs(gram, pairs, to_vector(ridge), bias, options); });
+}
+
+nb::bytes records_of(const PairSolution& s) {
+  return nb::bytes(reinterpret_cast<const char*>(s.records.data()), s.records.size() * sizeof(Record));
+}
+
+}  // namespace
+
+void bind_whole(nb::module_& m) {
+  nb::class_<WholeOptions>(m, "WholeOptions")
+      .def(
+          "__init__",
+          [](WholeOptions* self, double tol, double eps, double margin, double accuracy, int64_t exact_below) {
+            new (self) WholeOptions{tol, eps, margin, accuracy, exact_below};
+          },
+          "tol"_a, "eps"_a, "margin"_a, "accuracy"_a, "exact_below"_a);
+  nb::class_<PairSolution>(m, "PairSolution")
+      .def_ro("solved", &PairSolution::solved)
+      .def_ro("value", &PairSolution::value)
+      .def_ro("gap", &PairSolution::gap)
+      .def_ro("scale", &PairSolution::scale)
+      .def_ro("simplex_gap", &PairSolution::simplex_gap)
+      .def_ro("primal_gap", &PairSolution::primal_gap)
+      .def_ro("level", &PairSolution::level)
+      .def_ro("rounding", &PairSolution::rounding)
+      .def_ro("certificate_seconds", &PairSolution::certificate_seconds)
+      .def_ro("evaluations", &PairSolution::evaluations)
+      .def_prop_ro(
+          "weights", [](const PairSolution& s) { return to_numpy(s.weights); }, nb::rv_policy::move)
+      .def_prop_ro("records", records_of, "As in the trace of a run, as bytes.");
+  m.def("solve_pairs", solve<float>, "gram"_a, "pairs"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
+  m.def("solve_pairs", solve<double>, "gram"_a, "pairs"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
+}
+
+}  // namespace swapsvm

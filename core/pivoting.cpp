@@ -1,0 +1,129 @@
+#include "pivoting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace swapsvm {
+namespace {
+
+constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+constexpr int kFactors = 30, kRefinements = 4;
+
+// y <- (L L')^-1 y
+void solve_factored(const std::vector<double>& l, int64_t n, std::vector<double>& y) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < i; ++k) y[i] -= l[i * n + k] * y[k];
+    y[i] /= l[i * n + i];
+  }
+  for (int64_t i = n - 1; i >= 0; --i) {
+    y[i] /= l[i * n + i];
+    for (int64_t k = 0; k < i; ++k) y[k] -= l[i * n + k] * y[i];
+  }
+}
+
+class Pivoting {
+ public:
+  Pivoting(const std::vector<double>& q, std::vector<double>& b)
+      : q_(q), b_(b), n_(int64_t(b.size())), slopes_(b.size()), sizes_(b.size()) {
+    for (int64_t v = 0; v < n_; ++v) sizes_[v] = std::sqrt(q[v * n_ + v]);
+    for (int64_t v = 0; v < n_; ++v)
+      if (b[v] > 0) passive_.push_back(v);
+  }
+
+  bool solve() {
+    for (int k = 0; k < kFactors; ++k) {
+      if (passive_.empty() || !solve_on_face()) return false;
+      const std::vector<char> wrong = wrong_signs();
+      if (std::find(wrong.begin(), wrong.end(), 1) == wrong.end()) return true;
+      exchange(wrong);
+    }
+    return false;
+  }
+
+ private:
+  // Q_PP b_P = 1 and slopes Qb - 1, refined until those on P are rounding.
+  bool solve_on_face() {
+    const int64_t p = int64_t(passive_.size());
+    std::vector<double> l(size_t(p * p)), step(static_cast<size_t>(p));
+    for (int64_t i = 0; i < p; ++i)
+      for (int64_t k = 0; k <= i; ++k) l[i * p + k] = q_[passive_[i] * n_ + passive_[k]];
+    if (!factor_cholesky(l, p)) return false;
+    std::fill(b_.begin(), b_.end(), 0.0);
+    set_slopes();
+    for (int round = 0; round < kRefinements; ++round) {
+      for (int64_t i = 0; i < p; ++i) step[i] = -slopes_[passive_[i]];
+      solve_factored(l, p, step);
+      for (int64_t i = 0; i < p; ++i) b_[passive_[i]] += step[i];
+      set_slopes();
+      if (is_stationary()) return true;
+    }
+    return false;
+  }
+
+  void set_slopes() {
+    size_ = 0;
+    for (int64_t v = 0; v < n_; ++v) size_ += sizes_[v] * std::abs(b_[v]);
+    std::fill(slopes_.begin(), slopes_.end(), -1.0);
+    for (const int64_t u : passive_)
+      for (int64_t v = 0; v < n_; ++v) slopes_[v] += b_[u] * q_[u * n_ + v];
+  }
+  // Of a slope: |Q_uv| <= sqrt(Q_uu Q_vv).
+  double rounding(int64_t v) const { return kRounding * (sizes_[v] * size_ + 1); }
+  bool is_stationary() const {
+    return std::all_of(passive_.begin(), passive_.end(),
+                       [this](int64_t v) { return std::abs(slopes_[v]) <= rounding(v); });
+  }
+
+  std::vector<char> wrong_signs() const {
+    double largest = 0;
+    for (const double b : b_) largest = std::max(largest, std::abs(b));
+    std::vector<char> wrong(size_t(n_), 0);
+    for (int64_t v = 0; v < n_; ++v) wrong[v] = slopes_[v] < -rounding(v);
+    for (const int64_t v : passive_) wrong[v] = b_[v] < -kRounding * largest;
+    return wrong;
+  }
+  void exchange(const std::vector<char>& wrong) {
+    std::vector<char> in(size_t(n_), 0);
+    for (const int64_t v : passive_) in[v] = 1;
+    passive_.clear();
+    for (int64_t v = 0; v < n_; ++v)
+      if (in[v] != wrong[v]) passive_.push_back(v);
+  }
+
+  const std::vector<double>& q_;
+  std::vector<double>& b_;
+  int64_t n_;
+  std::vector<double> slopes_, sizes_;
+  std::vector<int64_t> passive_;
+  double size_ = 0;
+};
+
+}  // namespace
+
+bool factor_cholesky(std::vector<double>& q, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    double* row = &q[i * n];
+    for (int64_t k = 0; k <= i; ++k) {
+      const double* other = &q[k * n];
+      double sum[4] = {};  // independent sums: the compiler may not reorder one
+      int64_t j = 0;
+      for (; j + 4 <= k; j += 4)
+        for (int64_t t = 0; t < 4; ++t) sum[t] += row[j + t] * other[j + t];
+      for (; j < k; ++j) sum[0] += row[j] * other[j];
+      row[k] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      if (k < i) row[k] /= other[k];
+    }
+    if (!(row[i] > 0)) return false;
+    row[i] = std::sqrt(row[i]);
+  }
+  return true;
+}
+
+bool solve_by_pivoting(const std::vector<double>& q, std::vector<double>& b) {
+  if (!Pivoting(q, b).solve()) return false;
+  for (double& weight : b) weight = std::max(weight, 0.0);
+  return true;
+}
+
+}  // namespace swapsvm

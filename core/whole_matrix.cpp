@@ -1,0 +1,223 @@
+#include "whole_matrix.hpp"
+
+#include <random>
+
+namespace swapsvm {
+
+template <class V>
+WholeMatrix<V>::WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias)
+    : gram_(gram), members_(std::move(members)), bias_(bias), q_(gram.take_array(size() * size(), Filling::full)) {
+  enter(size() > kSample ? sample() : outside());
+}
+
+template <class V>
+std::vector<Index> WholeMatrix<V>::outside() const {
+  std::vector<char> in(size_t(size()), 0);
+  for (const Index v : order_) in[v] = 1;
+  std::vector<Index> others;
+  for (int64_t v = 0; v < size(); ++v)
+    if (!in[v]) others.push_back(Index(v));
+  return others;
+}
+
+// The active variables, and random ones.
+template <class V>
+std::vector<Index> WholeMatrix<V>::sample() const {
+  std::vector<Index> all = outside();
+  std::mt19937 random(0);
+  for (int64_t k = 0; k < kSample; ++k) std::swap(all[k], all[k + int64_t(random() % uint32_t(size() - k))]);
+  for (int64_t k = kSample, used = kSample; k < size(); ++k)
+    if (members_[all[k]].weight > 0) std::swap(all[used++], all[k]);
+  int64_t count = kSample;
+  while (count < size() && members_[all[count]].weight > 0) ++count;
+  all.resize(size_t(count));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+template <class V>
+void WholeMatrix<V>::enter(const std::vector<Index>& variables) {
+  const int64_t before = entered();
+  for (const Index v : variables) order_.push_back(v), rows_.push_back(members_[v].row);
+  for (int64_t first = before; first < entered(); first += kPanel)
+    fill_panel(first, std::min(kPanel, entered() - first));
+  set_scores();
+}
+
+// Rows and columns of some places against all places up to the last of them.
+template <class V>
+void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
+  const int64_t count = first + width;
+  panel_.resize(size_t(count * width));
+  gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
+  for (int64_t r = 0; r < count; ++r) {
+    const V sign = V(members_[order_[r]].sign);
+    V* values = &panel_[r * width];
+    for (int64_t c = 0; c < width; ++c) values[c] = sign * V(members_[order_[first + c]].sign) * (values[c] + V(bias_));
+    std::copy_n(values, width, row(r) + first);
+  }
+  constexpr int64_t kTile = 16;
+  for (int64_t r = 0; r < first; r += kTile)
+    for (int64_t c = 0; c < width; ++c)
+      for (int64_t k = r; k < std::min(r + kTile, first); ++k) row(first + c)[k] = panel_[k * width + c];
+  for (int64_t c = first; c < count; ++c) row(c)[c] = V(members_[order_[c]].diagonal);
+}
+
+template <class V>
+void WholeMatrix<V>::solve(double accuracy, bool scales, const Team& team) {
+  double coarse = entered() < size() ? std::max(accuracy, kCoarse) : accuracy;
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    if (team.token) team.token->listen(), team.token->check();
+    const double now = gap(scales);
+    if (now > coarse * value() && now < best && run_round()) {
+      best = now;
+      continue;
+    }
+    const std::vector<Index> entering = active_part() > kMost ? outside() : violators();
+    if (entering.empty() && coarse == accuracy) return;
+    if (!entering.empty()) enter(entering);
+    best = std::numeric_limits<double>::infinity();
+    if (entered() == size() || entering.empty()) coarse = accuracy;
+  }
+}
+
+template <class V>
+double WholeMatrix<V>::active_part() const {
+  const auto is_active = [this](Index v) { return members_[v].weight > 0; };
+  return double(std::count_if(order_.begin(), order_.end(), is_active)) / double(entered());
+}
+
+template <class V>
+std::vector<Index> WholeMatrix<V>::violators() {
+  const std::vector<Index> others = outside();
+  std::vector<Index> rows, active, found;
+  std::vector<double> coef, sums(others.size());
+  double total = 0;
+  for (const Index v : others) rows.push_back(members_[v].row);
+  for (const Index v : order_) {
+    const Member& m = members_[v];
+    if (!(m.weight > 0)) continue;
+    active.push_back(m.row), coef.push_back(m.weight * m.sign);
+    total += coef.back();
+  }
+  const Vectors z{{active.data(), 0, int64_t(active.size())}, coef.data(), total};
+  if (!others.empty()) gram_.product({rows.data(), 0, int64_t(rows.size())}, z, false, sums.data());
+  for (size_t k = 0; k < others.size(); ++k) {
+    Member& m = members_[others[k]];
+    m.score = m.sign * (sums[k] + bias_ * total) - m.half_linear;
+    if (m.score < quadratic_ - half_linear_value_) found.push_back(others[k]);
+  }
+  return found;
+}
+
+template <class V>
+double WholeMatrix<V>::gap(bool scales) const {
+  double lowest = std::numeric_limits<double>::infinity(), norm = quadratic_;
+  for (const Index v : order_) {
+    const Member& m = members_[v];
+    lowest = std::min(lowest, m.score), norm -= m.weight * m.weight * m.ridge;
+  }
+  const auto sums = [this](double level) {
+    Shortfall found;
+    for (const Index v : order_) found.add(members_[v].score, members_[v].weight, members_[v].ridge, level);
+    return found;
+  };
+  const double mean = quadratic_ - half_linear_value_;
+  return std::min(2 * (mean - lowest), lowest_bound({mean, lowest, norm, scales}, sums).gap);
+}
+
+template <class V>
+std::vector<Index> WholeMatrix<V>::open_places() const {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (const Index v : order_)
+    if (members_[v].weight > 0) highest = std::max(highest, members_[v].score);
+  std::vector<Index> open;
+  for (int64_t p = 0; p < entered(); ++p) {
+    const Member& m = members_[order_[p]];
+    if (m.weight > 0 || m.score < highest) open.push_back(Index(p));
+  }
+  return open;
+}
+
+template <class V>
+bool WholeMatrix<V>::run_round() {
+  std::vector<Index> open = open_places();
+  const bool all = entered() == size() && double(open.size()) > kFew * double(size());
+  if (all) {  // q_ itself is the matrix
+    open.resize(size_t(size()));
+    std::iota(open.begin(), open.end(), 0);
+    std::swap(q_, inner_.q);
+  } else if (open != copied_) {
+    copy_matrix(open);
+  }
+  const bool moved = swap_among(open);
+  if (all) std::swap(q_, inner_.q);
+  if (moved) set_scores();
+  return moved;
+}
+
+template <class V>
+bool WholeMatrix<V>::swap_among(const std::vector<Index>& open) {
+  double largest = 0;
+  for (const Index p : open) largest = std::max(largest, std::abs(members_[order_[p]].score));
+  inner_.reset(open.size(), largest, quadratic_, half_linear_value_);
+  for (size_t k = 0; k < open.size(); ++k) {
+    const Member& m = members_[order_[open[k]]];
+    inner_.set(k, m.diagonal, m.score, m.half_linear, m.weight);
+  }
+  if (inner_.run(kRough, 20 * int64_t(open.size())) == 0) return false;
+  for (size_t k = 0; k < open.size(); ++k) members_[order_[open[k]]].weight = inner_.weights[k];
+  return true;
+}
+
+template <class V>
+void WholeMatrix<V>::copy_matrix(const std::vector<Index>& open) {
+  const int64_t n = int64_t(open.size());
+  if (inner_.q.size < n * n) {
+    gram_.give_back(std::move(inner_.q));
+    inner_.q = gram_.take_array(n * n, Filling::full);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const V* from = row(open[i]);
+    V* to = inner_.q.values.get() + i * n;
+    for (int64_t j = 0; j < n; ++j) to[j] = from[open[j]];
+  }
+  copied_ = open;
+}
+
+template <class V>
+void WholeMatrix<V>::set_scores() {
+  const int64_t n = entered();
+  std::vector<Index> active;
+  std::vector<double> coef, sums(size_t(n), 0.0);
+  for (int64_t p = 0; p < n; ++p)
+    if (members_[order_[p]].weight > 0) active.push_back(Index(p)), coef.push_back(members_[order_[p]].weight);
+  add_scaled<V>(int64_t(active.size()), [&](int64_t k) { return row(active[k]); }, coef.data(), sums.data(), n);
+  quadratic_ = half_linear_value_ = 0;
+  for (int64_t p = 0; p < n; ++p) {
+    Member& m = members_[order_[p]];
+    const double h = sums[p] + (m.diagonal - double(V(m.diagonal))) * m.weight;  // the ridge keeps its digits
+    m.score = h - m.half_linear;
+    quadratic_ += m.weight * h, half_linear_value_ += m.weight * m.half_linear;
+  }
+}
+
+template <class V>
+std::vector<double> WholeMatrix<V>::weights() const {
+  std::vector<double> found;
+  for (const Member& m : members_) found.push_back(m.weight);
+  return found;
+}
+
+template <class V>
+std::vector<double> WholeMatrix<V>::products() const {
+  std::vector<double> found;
+  for (const Member& m : members_) found.push_back(m.score + m.half_linear - m.ridge * m.weight);
+  return found;
+}
+
+template class WholeMatrix<float>;
+template class WholeMatrix<double>;
+
+}  // namespace swapsvm

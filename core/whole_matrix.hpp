@@ -1,0 +1,77 @@
+// A problem whose matrix Q fits into memory: SWAP-2o among the variables that can still change.
+//
+// Of more than a few hundred variables a random sample enters first, then those that a step would move toward: where
+// few become active, most of Q is never computed.
+#pragma once
+
+#include <vector>
+
+#include "block.hpp"
+#include "working_set.hpp"
+
+namespace swapsvm {
+
+template <class V>
+class WholeMatrix {
+ public:
+  // Members are all variables in their order, without a slack vertex; no two have the same row.
+  WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias);
+  ~WholeMatrix() {
+    gram_.give_back(std::move(q_));
+    gram_.give_back(std::move(inner_.q));
+  }
+  WholeMatrix(const WholeMatrix&) = delete;
+  WholeMatrix& operator=(const WholeMatrix&) = delete;
+
+  // Until the gap, primal minus dual, is this part of the value, or swaps no longer lower it; `scales` as in State.
+  void solve(double accuracy, bool scales, const Team& team);
+
+  std::vector<double> weights() const;
+  std::vector<double> products() const;  // s_v (K + bias) a, without the ridge
+
+ private:
+  static constexpr int64_t kSample = 512;
+  static constexpr int64_t kPanel = 128;   // variables that enter together
+  static constexpr int kRounds = 48;       // most
+  static constexpr double kRough = 0.05;   // of the violation, to which a round goes
+  static constexpr double kCoarse = 0.03;  // of the value, the gap before the first look at those that are outside
+
+  static constexpr double kFew = 0.6;   // part of the variables whose matrix is worth copying
+  static constexpr double kMost = 0.5;  // active part of a sample, beyond which all others are likely to enter
+
+  int64_t size() const { return int64_t(members_.size()); }
+  int64_t entered() const { return int64_t(order_.size()); }
+  V* row(int64_t place) { return q_.values.get() + place * size(); }
+  std::vector<Index> outside() const;
+  std::vector<Index> sample() const;
+  void enter(const std::vector<Index>& variables);
+  void fill_panel(int64_t first, int64_t width);
+  double active_part() const;  // of those that have entered
+  // Scores of those outside, and those among them that a toward step ascends to.
+  std::vector<Index> violators();
+  double gap(bool scales) const;  // among those that have entered
+  double value() const { return std::abs(2 * half_linear_value_ - quadratic_); }
+  // Places of variables that swaps can still change: active, or with a score below that of an active one.
+  std::vector<Index> open_places() const;
+  bool run_round();
+  bool swap_among(const std::vector<Index>& open);
+  void copy_matrix(const std::vector<Index>& open);
+  // Scores from the weights alone: increments would carry rounding to the end.
+  void set_scores();
+
+  Gram<V>& gram_;
+  std::vector<Member> members_;
+  double bias_;
+  std::vector<Index> order_;  // variables that have entered; their place is a row and a column of q_
+  std::vector<Index> rows_;   // of the data, by place
+  SpareArray<V> q_;
+  InnerProblem<V> inner_;
+  std::vector<Index> copied_;  // places that inner_ has the matrix of
+  std::vector<V> panel_;
+  double quadratic_ = 0, half_linear_value_ = 0;
+};
+
+extern template class WholeMatrix<float>;
+extern template class WholeMatrix<double>;
+
+}  // namespace swapsvm

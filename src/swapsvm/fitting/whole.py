@@ -1,0 +1,74 @@
+"""Pairs of classes that fit into memory, solved by the core in one call: no Python between start and certificate.
+
+It does what a run does with the same problem, with the same bits (core/whole.hpp). A problem that somebody watches, or
+that needs more than one step, gets a run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from .._core import PairSolution, StopToken, WholeOptions, solve_pairs
+from ..certificates import MARGIN
+from ..gram import Gram
+from ..kernels import Function
+from ..problems import L2SVC
+from ..result import Result
+from ..solvers.block import WHOLE_ACCURACY
+from ..stopping import Stop, relative
+from ..trace import RAW, Trace
+from .subproblems import Subproblem
+
+Planned = TypeVar("Planned", bound=Subproblem)
+
+
+def solve_whole(
+    gram: Gram, plan: Sequence[Planned], rules: Stop, exact_below: int, token: StopToken
+) -> dict[Planned, Result]:
+    """The results of those problems of a plan that could be solved in one step."""
+    fitting = [(sub, sides) for sub in plan if (sides := sub.sides) and sub.rows <= gram.largest_whole]
+    if not fitting or isinstance(gram.kernel, Function):  # which must be called by one thread only
+        return {}
+    fitting.sort(key=lambda found: -found[0].rows)  # so that no thread is left with a large one at the end
+    options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, exact_below)
+    pairs = [sides for _, sides in fitting]
+    solutions = solve_pairs(gram.core, pairs, _ridge(plan[0]), L2SVC.BIAS, options, token)
+    found = zip((sub for sub, _ in fitting), solutions, strict=True)
+    return {sub: _result(solution, Trace(gram.memory_pays)) for sub, solution in found if solution.solved}
+
+
+def _ridge(sub: Subproblem) -> np.ndarray:
+    """As in ``L2SVC.of``: one number, or one for each row of the data. All problems of a plan have the same."""
+    if sub.weights is None:
+        return np.array([1.0 / sub.C])
+    with np.errstate(divide="ignore"):  # rows of weight 0 are in no group
+        return np.asarray(1.0 / (sub.C * sub.weights))
+
+
+def _result(solution: PairSolution, trace: Trace) -> Result:
+    records = np.frombuffer(solution.records, RAW)
+    trace.append(records)
+    trace.kinds = Counter(corrective=len(records))
+    primal, dual = L2SVC.bounds_of(solution.value, solution.primal_gap, solution.rounding)
+    return Result(
+        weights=solution.weights,
+        value=solution.value,
+        gap=solution.gap,
+        relative_gap=relative(solution.gap, solution.scale),
+        stop_reason="gap",
+        iterations=len(records),
+        evaluations=solution.evaluations,
+        samplings=0,
+        certificate_seconds=solution.certificate_seconds,
+        trace=trace,
+        simplex_gap=solution.simplex_gap,
+        primal_gap=solution.primal_gap,
+        primal_value=primal,
+        dual_value=dual,
+        scale=solution.scale,
+        level=solution.level,
+    )
