@@ -8,7 +8,8 @@ namespace {
 template <class T, class V>
 class FeatureSource final : public Source<V> {
  public:
-  FeatureSource(Rows<T> data, KernelSpec kernel) : FeatureSource(data, kernel, units_lost(data, data, kernel)) {}
+  FeatureSource(Rows<T> data, KernelSpec kernel, bool expanded)
+      : FeatureSource(data, kernel, expanded ? 0.0 : units_lost(data, data, kernel), expanded) {}
 
   int64_t size() const override { return data_.size; }
   double work() const override {
@@ -81,11 +82,11 @@ class FeatureSource final : public Source<V> {
   }
 
  private:
-  FeatureSource(Rows<T> data, KernelSpec kernel, double units)
+  FeatureSource(Rows<T> data, KernelSpec kernel, double units, bool expanded)
       : data_(data),
         kernel_(kernel),
-        differences_(needs_differences<V>(data, kernel, units)),
-        exact_differences_(needs_differences<double>(data, kernel, units)) {}
+        differences_(!expanded && needs_differences<V>(data, kernel, units)),
+        exact_differences_(!expanded && needs_differences<double>(data, kernel, units)) {}
 
   struct SpreadRow {
     SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
@@ -129,13 +130,13 @@ class FeatureSource final : public Source<V> {
 }  // namespace
 
 template <class V>
-std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel) {
+std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded) {
   const auto make = [&](const auto& rows) -> std::unique_ptr<Source<V>> {
-    return std::make_unique<FeatureSource<std::decay_t<decltype(*rows.data)>, V>>(rows, kernel);
+    return std::make_unique<FeatureSource<std::decay_t<decltype(*rows.data)>, V>>(rows, kernel, expanded);
   };
   return std::visit(make, data);
 }
-template std::unique_ptr<Source<float>> feature_source(const AnyRows&, const KernelSpec&);
-template std::unique_ptr<Source<double>> feature_source(const AnyRows&, const KernelSpec&);
+template std::unique_ptr<Source<float>> feature_source(const AnyRows&, const KernelSpec&, bool);
+template std::unique_ptr<Source<double>> feature_source(const AnyRows&, const KernelSpec&, bool);
 
 }  // namespace swapsvm

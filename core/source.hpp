@@ -72,9 +72,9 @@ class Source {
   virtual void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const = 0;
 };
 
-// Instantiated for float and double.
+// Instantiated for float and double. `expanded`: distances always come from dot products.
 template <class V>
-std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel);
+std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded = false);
 template <class V>
 std::unique_ptr<Source<V>> matrix_source(const V* values, int64_t size);
 // The function fills out[r * columns + c] = k(x_rows[r], x_columns[c]).

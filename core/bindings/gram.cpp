@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "../dots.hpp"
 #include "bindings.hpp"
 
 namespace swapsvm {
@@ -121,6 +122,13 @@ void def_constructors(nb::class_<Gram<V>>& c) {
        },
        nb::keep_alive<0, 1>(), "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
       .def_static(
+          "from_dots",
+          [](std::shared_ptr<const Dots<V>> dots, const AnyRows& rows, const KernelSpec& kernel, const Groups& groups,
+             int64_t cache_bytes, int threads) {
+            return make_gram<V>(dots_source<V>(std::move(dots), rows, kernel), groups, cache_bytes, threads);
+          },
+          nb::keep_alive<0, 2>(), "dots"_a, "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static(
           "from_matrix",
           [](const Matrix<V>& values, const Groups& groups, int64_t cache_bytes, int threads) {
             if (values.shape(0) != values.shape(1)) throw std::invalid_argument("a Gram matrix must be square");
@@ -136,6 +144,21 @@ void def_constructors(nb::class_<Gram<V>>& c) {
                                 groups, cache_bytes, threads);
           },
           "function"_a, "diagonal"_a, "groups"_a, "cache_bytes"_a, "threads"_a);
+}
+
+template <class V>
+std::shared_ptr<const Dots<V>> make_dots(const AnyRows& rows, int threads, const std::shared_ptr<StopToken>& token) {
+  nb::gil_scoped_release release;
+  const FlushSubnormals flush;
+  return dots_of<V>(rows, {usable_threads(threads), token.get()});
+}
+
+template <class V>
+void bind_dots_of(nb::module_& m, const char* name) {
+  nb::class_<Dots<V>>(m, name)
+      .def_static("of", make_dots<V>, "rows"_a, "threads"_a, "token"_a.none() = nb::none())
+      .def_static("suffice", dots_suffice<V>, "rows"_a, "kernel"_a)
+      .def_ro("size", &Dots<V>::size);
 }
 
 template <class V>
@@ -163,6 +186,8 @@ void bind_gram_of(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_gram(nb::module_& m) {
+  bind_dots_of<float>(m, "Dots32");
+  bind_dots_of<double>(m, "Dots64");
   bind_gram_of<float>(m, "Gram32");
   bind_gram_of<double>(m, "Gram64");
 }

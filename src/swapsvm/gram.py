@@ -21,6 +21,7 @@ from .kernels import Function, Kernel, Precomputed
 
 Rows: TypeAlias = _core.Rows32 | _core.Rows64
 CoreGram: TypeAlias = _core.Gram32 | _core.Gram64
+Dots: TypeAlias = _core.Dots32 | _core.Dots64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
 LARGEST_WHOLE = 4096  # rows of a problem that is solved with all its kernel values in memory, if they fit
@@ -83,6 +84,8 @@ class Gram:
         Of the kernel values; by default that of X. Certificates are computed in double in any case.
     checked : bool
         Whether to check that a precomputed matrix is symmetric.
+    dots : Dots32 or Dots64, optional
+        The dot products of the rows in this type, from which kernel values are then made.
     """
 
     def __init__(
@@ -95,13 +98,14 @@ class Gram:
         n_threads: int | None = None,
         dtype: DTypeLike | None = None,
         checked: bool = True,
+        dots: Dots | None = None,
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
         self.single = np.dtype(X.dtype if dtype is None else dtype) == np.float32
         self.dtype = np.dtype(np.float32 if self.single else np.float64)
-        self._checked, self._cache_size, self._n_threads = checked, cache_size, n_threads
+        self._checked, self._cache_size, self._n_threads, self._dots = checked, cache_size, n_threads, dots
         if cache_size is not None and not 0 <= cache_size < float("inf"):
             raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
         budget = automatic_cache_bytes(X.shape[0], self.dtype.itemsize) if cache_size is None else cache_size * 2**20
@@ -117,8 +121,28 @@ class Gram:
             kernel, X, dtype = self.kernel, self.X, self.dtype  # not self: the reference cycle would never be freed
             rest = _function_diagonal(kernel, X), self.groups, budget, threads
             return cls.from_function(lambda i, j: kernel.block(X[i], X[j], dtype), *rest)
-        rows = as_rows(*without_empty_columns(self.X))
-        return cls.from_rows(rows, self.kernel.spec(), self.groups, budget, threads)
+        if self._dots is not None:
+            return cls.from_dots(self._dots, self._rows(), self.kernel.spec(), self.groups, budget, threads)  # type: ignore[arg-type]  # of one type
+        return cls.from_rows(self._rows(), self.kernel.spec(), self.groups, budget, threads)
+
+    def _rows(self) -> Rows:
+        return as_rows(*without_empty_columns(self.X))
+
+    def takes_dots(self, dtype: np.dtype) -> bool:
+        """Whether dot products of this type fit into the budget and give kernel values of enough digits."""
+        if isinstance(self.kernel, Precomputed | Function):
+            return False
+        fits = dtype.itemsize * self.size**2 <= self.core.cache_budget * (dtype.itemsize / self.dtype.itemsize)
+        return fits and self._dots_of(dtype).suffice(self._rows(), self.kernel.spec())
+
+    def with_dots(self, dtype: np.dtype, token: _core.StopToken | None = None) -> Gram:
+        """The same Gram with the dot products of all rows in memory; kernel values have their type."""
+        dots = self._dots_of(dtype).of(self._rows(), self._n_threads or 0, token)
+        return self._again(self._cache_size, self._n_threads, dtype, checked=False, dots=dots)
+
+    @staticmethod
+    def _dots_of(dtype: np.dtype) -> type[_core.Dots32] | type[_core.Dots64]:
+        return _core.Dots32 if dtype == np.float32 else _core.Dots64
 
     def in_double(self) -> Gram:
         """The same Gram with kernel values computed in double; its cache starts empty."""
@@ -126,11 +150,15 @@ class Gram:
 
     def share(self, count: int) -> Gram:
         """A Gram over the same rows for one of ``count`` threads, with its part of the budget."""
-        return self._again(self.core.cache_budget / count / 2**20, 1, self.dtype, checked=False)
+        return self._again(self.core.cache_budget / count / 2**20, 1, self.dtype, checked=False, dots=self._dots)
 
-    def _again(self, megabytes: float | None, threads: int | None, dtype: DTypeLike, checked: bool) -> Gram:
+    def _again(
+        self, megabytes: float | None, threads: int | None, dtype: DTypeLike, checked: bool, dots: Dots | None = None
+    ) -> Gram:
         kernel, X, groups = self.kernel, self.X, self.groups
-        return Gram(kernel, X, groups=groups, cache_size=megabytes, n_threads=threads, dtype=dtype, checked=checked)
+        return Gram(
+            kernel, X, groups=groups, cache_size=megabytes, n_threads=threads, dtype=dtype, checked=checked, dots=dots
+        )
 
     @property
     def size(self) -> int:

@@ -144,7 +144,7 @@ class SVC(ClassifierMixin, KernelMachine):
         weights = merged(self, X, labels, weights)
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
         plan = self._plan(groups, classes, unless_ones(weights))
-        gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X))
+        gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X), plan)
         found, results = self._functions(session, gram, plan, partial(self._pair_attributes, classes))
         functions = {sub.pair: function for sub, function in zip(plan, found, strict=True)}
         self.model_: Pairwise = self._pairwise(X, kernel, groups, functions)

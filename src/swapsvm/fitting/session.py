@@ -28,11 +28,10 @@ from .clock import Clock, TimeBudget
 from .continuation import GramIdentity, Kept, KeptRun, SolverSettings, fingerprint, kernel_identity, problem_fingerprint
 from .interrupts import Interrupts
 from .progress import Callback, Observers, checked_callbacks
+from .sharing import shared_type
 from .subproblems import Labels, Solution, Subproblem
-from .whole import solve_whole
+from .whole import SMALL, solve_whole
 from .workers import Cancelled, Found, Job, Planned, side_by_side, solve_each, thread_limit, workers_for
-
-SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
 Reader = Callable[[Planned, Gram, Solution], Mapping[str, object]]  # attributes of an estimator fitted to one problem
 
@@ -83,13 +82,22 @@ class Session:
         self.checkpoint = None if settings.checkpoint is None else as_checkpoint(settings.checkpoint)
         self.solver_settings: SolverSettings = (settings.solver, settings.sampling)
         self.cache_counts: dict[str, int] = {}
+        self._identity: GramIdentity
 
-    def open_gram(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> Gram:
-        """The Gram of the last fit if it is the same, else a new one."""
-        if self.kept is not None and self.kept.serves(self._identity(kernel, X, groups, dtype)):
-            return self.kept.gram
+    def open_gram(
+        self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype, plan: Sequence[Subproblem] = ()
+    ) -> Gram:
+        """The Gram of the last fit if it is the same, else a new one, for the problems of this plan."""
         settings = self.settings
-        return Gram(kernel, X, groups=groups, dtype=dtype, cache_size=settings.cache_size, n_threads=self.threads)
+        if settings.warm_start:
+            self._identity = self._identity_of(kernel, X, groups, dtype)
+        if self.kept is not None and self.kept.serves(self._identity):
+            return self.kept.gram
+        gram = Gram(kernel, X, groups=groups, dtype=dtype, cache_size=settings.cache_size, n_threads=self.threads)
+        if len(plan) < 2 or not self.solver.takes_whole or settings.sampling is not None:
+            return gram
+        shared = shared_type(gram, [sub.rows for sub in plan])
+        return gram if shared is None else gram.with_dots(shared, self.token)
 
     def rough(self, tol: float, part: float) -> Session:
         """The same session for a fit that prepares its own: to this gap at most, in a part of its time."""
@@ -98,7 +106,7 @@ class Session:
         rough.max_time = None if self.max_time is None else part * self.max_time
         return rough
 
-    def _identity(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> GramIdentity:
+    def _identity_of(self, kernel: Kernel, X: Matrix, groups: list[np.ndarray], dtype: np.dtype) -> GramIdentity:
         rows = fingerprint(*(group.astype(np.int32) for group in groups)), fingerprint(X)
         return kernel_identity(kernel, X), dtype, self.settings.cache_size, self.threads, *rows
 
@@ -130,8 +138,7 @@ class Session:
         runs = PlanRuns(self, gram, plan, read, file)
         results, self.cache_counts = runs.solve()
         if self.settings.warm_start:
-            identity = self._identity(gram.kernel, gram.X, gram.groups, gram.dtype)
-            self.kept = Kept(gram, identity, self.solver_settings, runs.ended)
+            self.kept = Kept(gram, self._identity, self.solver_settings, runs.ended)
         return results
 
     def _checkpoint_file(self, gram: Gram, plan: Sequence[Subproblem], estimator: str) -> CheckpointFile | None:
@@ -192,7 +199,7 @@ class PlanRuns(Generic[Planned]):
 
     def _solve_whole(self) -> dict[Planned, Result]:
         """Results of the problems that the core can solve in one call."""
-        found = solve_whole(self._gram, self._plan, self._session.rules, SMALL, self._session.token_until_limit())
+        found = solve_whole(self._gram, self._plan, self._session.rules, self._session.token_until_limit())
         for sub, result in found.items():
             self._budget.share(sub.rows)  # none of it is needed any more
             self._observers.finished(sub, result, dict)

@@ -23,18 +23,18 @@ from ..stopping import Stop, relative
 from ..trace import RAW, Trace
 from .subproblems import Subproblem
 
+SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
+
 Planned = TypeVar("Planned", bound=Subproblem)
 
 
-def solve_whole(
-    gram: Gram, plan: Sequence[Planned], rules: Stop, exact_below: int, token: StopToken
-) -> dict[Planned, Result]:
+def solve_whole(gram: Gram, plan: Sequence[Planned], rules: Stop, token: StopToken) -> dict[Planned, Result]:
     """The results of those problems of a plan that could be solved in one step."""
     fitting = [(sub, sides) for sub in plan if (sides := sub.sides) and sub.rows <= gram.largest_whole]
     if not fitting or isinstance(gram.kernel, Function):  # which must be called by one thread only
         return {}
     fitting.sort(key=lambda found: -found[0].rows)  # so that no thread is left with a large one at the end
-    options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, exact_below)
+    options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, SMALL)
     pairs = [sides for _, sides in fitting]
     solutions = solve_pairs(gram.core, pairs, _ridge(plan[0]), L2SVC.BIAS, options, token)
     found = zip((sub for sub, _ in fitting), solutions, strict=True)
