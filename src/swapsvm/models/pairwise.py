@@ -19,10 +19,13 @@ import numpy as np
 from ..arrays import Matrix
 from ..kernels import Kernel, Rbf
 from ..problems import Coefficients
+from .part import Part
+from .sums import Sums
 from .vectors import Vectors
 from .votes import has_sure_winner, one_versus_rest
 
 Pair = tuple[int, int]
+FEW_VALUES = 1 << 16  # kernel values that are computed in double at once: bounds for single precision would take longer
 
 
 def sides(pair: Pair, n_classes: int) -> Pair:
@@ -31,7 +34,7 @@ def sides(pair: Pair, n_classes: int) -> Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairwise:
+class Pairwise(Part):
     """Decision functions of all pairs of classes over one set of support vectors.
 
     ``counts`` holds the number of vectors per class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
@@ -131,17 +134,19 @@ class Pairwise:
 
     def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
         """Decision values, shape (rows, pairs); ``single`` computes kernel values in float32."""
-        sums = self.vectors.sums(X, single, threads)
-        if self.n_classes == 2:
-            return sums(slice(None), self.coef.T) + self.intercept
-        decisions = np.tile(self.intercept, (X.shape[0], 1))
-        places = {pair: k for k, pair in enumerate(self.pairs)}
-        for c in range(self.n_classes):
-            columns = [places[min(c, d), max(c, d)] for d in range(self.n_classes) if d != c]
-            own = self.own(c)
-            if self.counts[c]:
-                decisions[:, columns] += sums(own, self.coef[:, own].T)
+        decisions = self._sums.of(X, single, threads)
+        decisions += self.intercept
         return decisions
+
+    @cached_property
+    def _sums(self) -> Sums:
+        if self.n_classes == 2:
+            return Sums.of_all(self.vectors, self.coef)
+        places = np.zeros((self.n_classes, self.n_classes), np.int32)
+        places[np.triu_indices(self.n_classes, 1)] = np.arange(len(self.intercept))
+        places += places.T
+        others = places[~np.eye(self.n_classes, dtype=bool)].reshape(self.n_classes, -1)
+        return Sums(self.vectors, np.ascontiguousarray(self.coef), np.cumsum(self.counts, dtype=np.int64), others)
 
     def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """Decision values that lead to the same class as those of double precision, but faster.
@@ -150,12 +155,13 @@ class Pairwise:
         whose winner of the vote, could depend on it are computed again in double.
         """
         in_double = X.dtype == self.vectors.rows.dtype == np.float64
-        if not in_double or not isinstance(self.vectors.kernel, Rbf):
+        few = X.shape[0] * len(self.vectors) <= FEW_VALUES
+        if few or not in_double or not isinstance(self.vectors.kernel, Rbf):
             return self.decisions(X, threads)
         decisions = self.decisions(X, threads, single=True)
-        bound = self.vectors.rounding(X, self._largest_sum())[:, None]
+        bound = self.vectors.rounding(X, self._largest_sum())
         if self.n_classes == 2:
-            doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
+            doubtful = ~(np.abs(decisions[:, 0]) > bound)  # NaN is doubtful
         else:
             doubtful = ~has_sure_winner(decisions, bound, self.n_classes)
         if doubtful.any():
