@@ -162,7 +162,8 @@ def test_interrupt_ends_quietly(monkeypatch, capsys):
 def test_importing_the_package_needs_no_extra():
     """scikit-learn can import some of them itself, so importing them is disabled."""
     extras = ("matplotlib", "rich", "onnx", "pyarrow", "skops")
-    code = f"import sys; sys.modules.update(dict.fromkeys({extras})); import swapsvm, swapsvm.cli, swapsvm.demo"
+    code = f"import sys; sys.modules.update(dict.fromkeys({extras})); from swapsvm import *; "
+    code += "import swapsvm.commands.program, swapsvm.demo"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -68,8 +68,9 @@ class Sample:
         distances = parts.sum(axis=1)
         distinct = distances > TINY
         weights = np.divide(1.0, distances, out=np.zeros_like(distances), where=distinct)
-        shares = weights @ parts / max(int(np.count_nonzero(distinct)), 1)
-        squares = np.full(len(picked), 1.0 / len(picked)) @ parts ** (2 // power)
+        # not by matrix products: OpenBLAS ends the process if it gets no memory for its buffers
+        shares = (parts * weights[:, None]).sum(axis=0) / max(int(np.count_nonzero(distinct)), 1)
+        squares = (parts ** (2 // power)).sum(axis=0) / len(picked)
         return cls(distances, shares, np.sqrt(squares), parts.shape[1] == X.shape[1])
 
 
