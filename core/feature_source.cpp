@@ -31,7 +31,7 @@ class FeatureSource final : public Source<V> {
   }
 
   void line(int64_t row, Selection others, V* out, const Team& team) const override {
-    const SpreadRow z(data_, kernel_.reduction(), row);
+    const SpreadRow<V> z(data_, kernel_.reduction(), row);
     const auto& hot = hot_kernels<T, V>();
     for_each_piece(data_, others, differences_, kRowChunk, team,
                    [&](int64_t begin, const Rows<T>& data, Selection some) {
@@ -42,7 +42,7 @@ class FeatureSource final : public Source<V> {
   // Groups lie interleaved in the data. Range by range, all of them are served while the range is in cache.
   void lines(int64_t row, const std::vector<LineRequest<V>>& requests, const Team& team) const override {
     if (differences_ && data_.sparse()) return Source<V>::lines(row, requests, team);
-    const SpreadRow z(data_, kernel_.reduction(), row);
+    const SpreadRow<V> z(data_, kernel_.reduction(), row);
     const auto& hot = hot_kernels<T, V>();
     parallel_chunks(data_.size, kRowChunk, team, [&](int64_t begin, int64_t count) {
       for (const auto& [others, out] : requests) {
@@ -87,20 +87,6 @@ class FeatureSource final : public Source<V> {
         kernel_(kernel),
         differences_(!expanded && needs_differences<V>(data, kernel, units)),
         exact_differences_(!expanded && needs_differences<double>(data, kernel, units)) {}
-
-  struct SpreadRow {
-    SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
-        : dense((data.features + kAlign - 1) / kAlign * kAlign, V(0)) {
-      for_each_entry(data, row, [&](int64_t f, T value) {
-        dense[f] = V(value);
-        offset += zeros_part(reduction, V(value));
-      });
-    }
-    Query<V> query() const { return {dense.data(), offset}; }
-
-    std::vector<V> dense;
-    V offset = 0;
-  };
 
   // Place in an ascending selection of the first row that is not before `row`.
   static int64_t first_at_least(Selection rows, int64_t row) {

@@ -28,6 +28,25 @@ void for_each_entry(const Rows<T>& data, int64_t row, Visit visit) {
   }
 }
 
+// A row spread out as a dense vector (see Query).
+template <class V>
+class SpreadRow {
+ public:
+  template <class T>
+  SpreadRow(const Rows<T>& data, Reduction reduction, int64_t row)
+      : dense_(size_t((data.features + kAlign - 1) / kAlign * kAlign), V(0)) {
+    for_each_entry(data, row, [&](int64_t f, T value) {
+      dense_[size_t(f)] = V(value);
+      offset_ += zeros_part(reduction, V(value));
+    });
+  }
+  Query<V> query() const { return {dense_.data(), offset_}; }
+
+ private:
+  std::vector<V> dense_;
+  V offset_ = 0;
+};
+
 // Whether blocks have places only for the features that occur in them. Rows that are spread out for their differences
 // meet every feature.
 template <class T>

@@ -30,52 +30,103 @@ void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Sel
       });
 }
 
+// The sums of one group, sums[r * lines + l].
 template <class T, class V>
-static void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
-                           int64_t outputs, double* out, const Team& team, bool differences) {
+static void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
+                           Selection group, double* sums, const Team& team, bool differences) {
   const auto& hot = hot_kernels<T, V>();
-  const int64_t padded = (outputs + hot.lanes - 1) / hot.lanes * hot.lanes;
-  std::fill_n(out, left.size * outputs, 0.0);
-  for_each_packed<V>(right, kernel, all_rows(right.size), nullptr, hot.strip_width, differences,
-                     [&](int64_t first, Packed<V> block) {
-                       const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
-                       const AlignedArray<V> some = aligned_array<V>(strips * hot.strip_width * padded);
-                       std::fill_n(some.get(), strips * hot.strip_width * padded, V(0));
-                       for (int64_t b = 0; b < block.count; ++b)
-                         for (int64_t o = 0; o < outputs; ++o)
-                           some[b * padded + o] = V(coefs[(first + b) * outputs + o]);
-                       for_each_piece(left, all_rows(left.size), differences, kRowChunk / 4, team,
-                                      [&](int64_t begin, const Rows<T>& data, Selection piece) {
-                                        std::vector<double> sums(size_t(piece.count * padded), 0.0);
-                                        hot.products(data, kernel, block, some.get(), padded, piece, sums.data());
-                                        for (int64_t r = 0; r < piece.count; ++r)
-                                          for (int64_t o = 0; o < outputs; ++o)
-                                            out[(begin + r) * outputs + o] += sums[r * padded + o];
-                                      });
-                     });
+  const int64_t lines = groups.lines, padded = (lines + hot.lanes - 1) / hot.lanes * hot.lanes;
+  std::fill_n(sums, left.size * lines, 0.0);
+  for_each_packed<V>(right, kernel, group, nullptr, hot.strip_width, differences, [&](int64_t first, Packed<V> block) {
+    const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
+    const AlignedArray<V> coefs = aligned_array<V>(strips * hot.strip_width * padded);
+    std::fill_n(coefs.get(), strips * hot.strip_width * padded, V(0));
+    for (int64_t l = 0; l < lines; ++l)
+      for (int64_t b = 0; b < block.count; ++b)
+        coefs[b * padded + l] = V(groups.coef[l * groups.vectors + group[first + b]]);
+    for_each_piece(left, all_rows(left.size), differences, kRowChunk / 4, team,
+                   [&](int64_t begin, const Rows<T>& data, Selection piece) {
+                     std::vector<double> some(size_t(piece.count * padded), 0.0);
+                     hot.products(data, kernel, block, coefs.get(), padded, piece, some.data());
+                     for (int64_t r = 0; r < piece.count; ++r)
+                       for (int64_t l = 0; l < lines; ++l) sums[(begin + r) * lines + l] += some[r * padded + l];
+                   });
+  });
 }
 
 template <class T, class V>
-void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
-                    int64_t outputs, double* out, const Team& team) {
+static void packed_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
+                            double* out, const Team& team, bool differences) {
+  const int64_t lines = groups.lines;
+  std::vector<double> sums(size_t(left.size * lines));
+  for (int64_t g = 0; g < groups.groups; ++g) {
+    const Selection group{nullptr, groups.begin(g), groups.ends[g] - groups.begin(g)};
+    if (lines == 1)  // has a faster way
+      fused_product<T, V>(left, all_rows(left.size), right, group, kernel, groups.coef + group.first, sums.data(), team,
+                          differences);
+    else
+      fused_products<T, V>(left, right, kernel, groups, group, sums.data(), team, differences);
+    const Index* columns = groups.columns + g * lines;
+    for (int64_t r = 0; r < left.size; ++r)
+      for (int64_t l = 0; l < lines; ++l) out[r * groups.outputs + columns[l]] += sums[size_t(r * lines + l)];
+  }
+}
+
+static double dot(const double* x, const double* y, int64_t count) {
+  double sums[4] = {};
+  int64_t k = 0;
+  for (; k + 4 <= count; k += 4)
+    for (int s = 0; s < 4; ++s) sums[s] += x[k + s] * y[k + s];
+  for (; k < count; ++k) sums[0] += x[k] * y[k];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Row by row, all kernel values of a row at once: to pack the vectors would take longer.
+template <class T>
+static void row_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
+                         double* out, const Team& team, bool differences) {
+  std::vector<double> values(size_t(right.size));
+  for (int64_t r = 0; r < left.size; ++r, out += groups.outputs) {
+    const SpreadRow<double> x(left, kernel.reduction(), r);
+    for_each_piece(right, all_rows(right.size), differences, kRowChunk, team,
+                   [&](int64_t begin, const Rows<T>& data, Selection piece) {
+                     hot_kernels<T, double>().line(data, kernel, x.query(), piece, values.data() + begin);
+                   });
+    for (int64_t g = 0; g < groups.groups; ++g) {
+      const int64_t begin = groups.begin(g), count = groups.ends[g] - begin;
+      for (int64_t l = 0; l < groups.lines; ++l)
+        out[groups.columns[g * groups.lines + l]] +=
+            dot(groups.coef + l * groups.vectors + begin, values.data() + begin, count);
+    }
+  }
+}
+
+template <class T, class V>
+void grouped_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
+                      double* out, const Team& team) {
+  constexpr int64_t kFewRows = 4;
+  constexpr double kAlone = 262144;  // operations that are not worth a team of threads
   check_same_features(left, right);
+  if (left.size <= kFewRows) {
+    const bool small = double(right.size) * double(right.features) < kAlone;
+    const bool differences =  // of dense vectors, distances are always summed from them
+        right.sparse() && needs_differences<double>(right, kernel, units_lost(right, left, kernel));
+    return row_products(left, right, kernel, groups, out, small ? Team{1, team.token} : team, differences);
+  }
   const double units = units_lost(left, right, kernel);
   if (sizeof(V) < sizeof(double) && ((left.sparse() && needs_double(units)) || !fits_float(left, right, kernel)))
-    return cross_products<T, double>(left, right, kernel, coefs, outputs, out, team);
-  const bool differences = needs_differences<V>(left, kernel, units);
-  if (outputs == 1)  // has a faster way
-    fused_product<T, V>(left, all_rows(left.size), right, all_rows(right.size), kernel, coefs, out, team, differences);
-  else
-    fused_products<T, V>(left, right, kernel, coefs, outputs, out, team, differences);
+    return packed_products<T, double>(left, right, kernel, groups, out, team,
+                                      needs_differences<double>(left, kernel, units));
+  packed_products<T, V>(left, right, kernel, groups, out, team, needs_differences<V>(left, kernel, units));
 }
 
-#define SWAPSVM_INSTANTIATE(T, V)                                                                               \
-  template void fused_product<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&,    \
-                                    const double*, double*, const Team&, bool);                                 \
-  template void kernel_block<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&, V*, \
-                                   const Team&, bool);                                                          \
-  template void cross_products<T, V>(const Rows<T>&, const Rows<T>&, const KernelSpec&, const double*, int64_t, \
-                                     double*, const Team&);
+#define SWAPSVM_INSTANTIATE(T, V)                                                                                 \
+  template void fused_product<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&,      \
+                                    const double*, double*, const Team&, bool);                                   \
+  template void kernel_block<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&, V*,   \
+                                   const Team&, bool);                                                            \
+  template void grouped_products<T, V>(const Rows<T>&, const Rows<T>&, const KernelSpec&, const Groups&, double*, \
+                                       const Team&);
 SWAPSVM_INSTANTIATE(float, float)
 SWAPSVM_INSTANTIATE(float, double)
 SWAPSVM_INSTANTIATE(double, float)

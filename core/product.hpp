@@ -26,11 +26,22 @@ template <class T, class V>
 void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
                   const KernelSpec& kernel, V* out, const Team& team, bool differences);
 
-// Several vectors of coefficients, coefs[c * outputs + o], for all rows: out[r * outputs + o]. Kernel values are in V,
-// or in double where those in float would be wrong.
+// Vectors in consecutive groups, such as classes, with several lines of coefficients. Each line of a group is a sum of
+// its own, which goes to one of the columns of the output.
+struct Groups {
+  const double* coef = nullptr;    // of line l and vector c: coef[l * vectors + c]
+  const int64_t* ends = nullptr;   // of the groups
+  const Index* columns = nullptr;  // of line l of group g: columns[g * lines + l]
+  int64_t vectors = 0, groups = 0, lines = 0, outputs = 0;
+
+  int64_t begin(int64_t group) const { return group > 0 ? ends[group - 1] : 0; }
+};
+
+// out[r * outputs + columns[g * lines + l]] += sum of coef[l * vectors + c] k(left_r, right_c) over the vectors c of
+// group g. Kernel values are in V, or in double where those in float would be wrong; of few rows always in double.
 template <class T, class V>
-void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
-                    int64_t outputs, double* out, const Team& team);
+void grouped_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
+                      double* out, const Team& team);
 
 // Bounds on |computed - true| of fused_product in arithmetic of type V for each of the rows; see rounding.cpp.
 // `exact`: strips are summed in double, not kept lines.

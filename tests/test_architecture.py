@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,3 +138,15 @@ def test_all_is_the_public_surface(module):
     assert module.__all__ == sorted(module.__all__, key=lambda n: (not n.isupper(), n[0].islower() or n[0] == "_", n))
     for name in module.__all__:
         assert hasattr(module, name)
+
+
+def test_names_of_the_package_are_imported_when_they_are_used():
+    code = (
+        "import swapsvm; print(swapsvm.kernels.Rbf(2.0), swapsvm.SVC(C=3), *(set(swapsvm.__all__) - {*dir(swapsvm)}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert found == "Rbf(gamma=2.0) SVC(C=3)\n"
+    with pytest.raises(AttributeError, match="module 'swapsvm' has no attribute 'SVMC'"):
+        swapsvm.SVMC  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'SVMC'"):
+        from swapsvm import SVMC  # noqa: F401

@@ -162,5 +162,25 @@ def test_interrupt_ends_quietly(monkeypatch, capsys):
 def test_importing_the_package_needs_no_extra():
     """scikit-learn can import some of them itself, so importing them is disabled."""
     extras = ("matplotlib", "rich", "onnx", "pyarrow", "skops")
-    code = f"import sys; sys.modules.update(dict.fromkeys({extras})); import swapsvm, swapsvm.cli, swapsvm.demo"
+    code = f"import sys; sys.modules.update(dict.fromkeys({extras})); from swapsvm import *; "
+    code += "import swapsvm.commands.program, swapsvm.demo"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("code", ["import swapsvm", "from swapsvm.cli import main; main(['--version'])"])
+def test_the_package_and_its_version_load_no_other_package(code):
+    """A second of imports is for what needs them."""
+    code += "; import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "swapsvm" in found
+    assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "rich", "argparse"} & set(found)
+
+
+def test_an_estimator_loads_only_what_it_needs():
+    """scikit-learn loads some of the packages that we do not need, such as pandas."""
+    code = "import sys, sklearn.svm; before = {*sys.modules}; from swapsvm import SVC; "
+    code += "SVC().fit([[0], [1]], [0, 1]).predict([[2]]); print(*{*sys.modules} - before)"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    others = {name for name in found if not name.startswith("swapsvm.")}
+    assert not {name.partition(".")[0] for name in others} & {"scipy", "matplotlib", "pandas", "rich", "onnx"}
+    assert not {"swapsvm.selection", "swapsvm.reduction", "swapsvm.files", "sklearn.model_selection"} & {*found}

@@ -100,3 +100,10 @@ def test_ctrl_c_is_heard_inside_fit():
         model.fit(X, y)
     assert time.perf_counter() - sent[0] < 0.5
     assert not hasattr(model, "classes_")
+
+
+def test_a_model_that_outlives_the_interpreter_is_no_leak_to_report():
+    code = "from swapsvm import SVC; m = SVC().fit([[0], [1]], [0, 1]); m.predict([[2]]); "
+    code += "import ctypes; ctypes.pythonapi.Py_IncRef(ctypes.py_object(m))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == out.stderr == ""

@@ -190,14 +190,15 @@ def test_ctrl_c_in_one_fit_does_not_end_another():
 LIMITED = """
 import resource, sys
 import numpy as np
-import sklearn.svm, swapsvm
+import sklearn.svm
+from swapsvm import SVC
 megabytes, threads = int(sys.argv[1]), int(sys.argv[2])
 X = np.random.default_rng(0).normal(size=(20000, 10))
 X.T @ X  # the buffers of the BLAS library, which ends the process if it cannot have them
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)
 try:
-    swapsvm.SVC(n_jobs=threads, tol=0.5).fit(X, X[:, 0] > 0).predict(X)
+    SVC(n_jobs=threads, tol=0.5).fit(X, X[:, 0] > 0).predict(X)
     print("fitted")
 except MemoryError:
     print("MemoryError")

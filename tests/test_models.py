@@ -1,7 +1,9 @@
 """Fitted functions against sums written out, and LIBSVM's layout against its definition."""
 
+import copy
+import pickle
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -11,7 +13,16 @@ from sklearn.preprocessing import StandardScaler
 
 from swapsvm import SVC, SVDD, SVR, OneClassSVM
 from swapsvm.kernels import Precomputed, Rbf
-from swapsvm.models import Center, Expansion, Pairwise, Vectors, one_versus_rest, sides
+from swapsvm.models import (
+    Center,
+    Expansion,
+    Pairwise,
+    Vectors,
+    count_votes,
+    has_sure_winner,
+    one_versus_rest,
+    sides,
+)
 from swapsvm.problems import Coefficients
 
 X = StandardScaler().fit_transform(load_wine(return_X_y=True)[0])
@@ -80,6 +91,54 @@ def test_a_model_is_what_lies_between_its_classes(n_classes):
     again = Pairwise.from_between(model.vectors, model.counts.tolist(), coefs, constants)
     np.testing.assert_array_equal(again.coef, model.coef)
     np.testing.assert_array_equal(again.intercept, model.intercept)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_one_row_is_predicted_as_among_others(kernel, storage, n_classes):
+    """Few rows have a way of their own."""
+    model = SVC(kernel=kernel).fit(storage(X), np.arange(len(X)) % n_classes)
+    rows = [storage(X[k : k + 1]) for k in range(len(X))]
+    alone = np.concatenate([model.decision_function(row) for row in rows])
+    np.testing.assert_allclose(alone, model.decision_function(storage(X)), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(np.concatenate([model.predict(row) for row in rows]), model.predict(storage(X)))
+
+
+def test_predictions_leave_no_trace_in_copies():
+    """Compiled parts, which cannot be pickled, are made again where they are needed."""
+    for model in (SVC().fit(X, Y), SVC().fit(X, Y == 0), SVR().fit(X, Y), SVDD().fit(X)):
+        before = pickle.dumps(model)
+        expected = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+        assert pickle.dumps(model) == before
+        for other in (pickle.loads(before), copy.deepcopy(model)):
+            found = other.decision_function(X) if hasattr(other, "decision_function") else other.predict(X)
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_votes_are_those_of_the_pairs(n_classes):
+    rng = np.random.default_rng(0)
+    pairs = list(combinations(range(n_classes), 2))
+    decisions, present = rng.integers(-2, 3, size=(40, len(pairs))) / 2, set(range(n_classes)) - {1} | {0}
+    votes, confidence = count_votes(decisions, n_classes, present)
+    for c in range(n_classes):
+        held = {k: pair for k, pair in enumerate(pairs) if c in pair and present.issuperset(pair)}
+        won = sum(((decisions[:, k] >= 0) == (c == pair[0]) for k, pair in held.items()), np.zeros(40))
+        signed = sum((decisions[:, k] * (1 if c == pair[0] else -1) for k, pair in held.items()), np.zeros(40))
+        np.testing.assert_array_equal(votes[:, c], won)
+        np.testing.assert_array_equal(confidence[:, c], signed)
+
+
+def test_a_winner_is_sure_if_no_rounding_can_change_it():
+    """Every decision is moved up or down by the bound, in all combinations."""
+    rng = np.random.default_rng(0)
+    decisions, bound = rng.normal(size=(200, 3)), rng.uniform(0, 1, size=200)
+    moved = [decisions + bound[:, None] * signs for signs in product([-1, 0, 1], repeat=3)]
+    winners = [count_votes(some, 3, range(3))[0] for some in moved]
+    clear = [votes.max(axis=1) > np.sort(votes, axis=1)[:, -2] for votes in winners]
+    same = [votes.argmax(axis=1) == winners[0].argmax(axis=1) for votes in winners]
+    np.testing.assert_array_equal(has_sure_winner(decisions, bound, 3), np.all(clear, axis=0) & np.all(same, axis=0))
 
 
 def test_the_positive_class_is_that_of_scikit_learn():

@@ -305,3 +305,17 @@ def test_at_home_in_scikit_learn(digits):
     X, y, X_test, y_test = digits
     assert make_pipeline(StandardScaler(), SVC(C=4)).fit(X, y).score(X_test, y_test) > 0.9
     assert OneVsRestClassifier(SVC(C=4)).fit(X[:300], y[:300]).score(X_test, y_test) > 0.8
+
+
+def test_the_trace_is_joined_when_it_is_asked_for():
+    X, y = load_iris(return_X_y=True)
+    model = SVC()
+    assert not hasattr(model, "trace_")
+    model.fit(X, y)
+    assert "trace_" not in vars(model)
+    first = model.trace_
+    assert model.trace_ is first
+    assert [*np.unique(first["pair"])] == [0, 1, 2]
+    assert len(first) == sum(len(result.trace.array()) for result in model.results_)
+    model.fit(X[:100], y[:100])
+    assert [*np.unique(model.trace_["pair"])] == [0]

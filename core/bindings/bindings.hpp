@@ -25,6 +25,7 @@ void bind_states(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_whole(nb::module_& m);
 void bind_svmlight(nb::module_& m);
+void bind_votes(nb::module_& m);
 
 void hear_signals();  // Ctrl-C inside a long computation: its handler may raise, or request a stop
 

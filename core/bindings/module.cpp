@@ -77,6 +77,7 @@ void bind_kernels(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   using namespace swapsvm;
+  nb::set_leak_warnings(false);  // models may live until the interpreter ends
   bind_constants(m);
   bind_kernels(m);
   bind_stop_token(m);
@@ -86,4 +87,5 @@ NB_MODULE(_core, m) {
   bind_features(m);
   bind_whole(m);
   bind_svmlight(m);
+  bind_votes(m);
 }

@@ -35,22 +35,51 @@ void visit_both(const AnyRows& left, const AnyRows& right, Body body) {
   body(std::get<1>(left), std::get<1>(right));
 }
 
-NewMatrix<double> products(const AnyRows& left, const AnyRows& right, const KernelSpec& kernel,
-                           const Matrix<double>& coefs, bool single, int threads) {
-  const int64_t outputs = int64_t(coefs.shape(1));
-  size_t size = 0;
-  std::vector<double> out;
-  visit_both(left, right, [&](const auto& x, const auto& z) {
-    using T = std::decay_t<decltype(*x.data)>;
-    if (int64_t(coefs.shape(0)) != z.size) throw std::invalid_argument("one row of coefficients per row is needed");
-    size = size_t(x.size);
-    out.resize(size * size_t(outputs));
-    StopToken signals(hear_signals);
-    const auto compute = single ? cross_products<T, float> : cross_products<T, T>;
-    compute(x, z, kernel, coefs.data(), outputs, out.data(), {usable_threads(threads), &signals});
-  });
-  return to_numpy(std::move(out), size, size_t(outputs));
-}
+// The vectors of a model with their coefficients, checked once. See Groups.
+class KernelSums {
+ public:
+  KernelSums(const AnyRows& vectors, const KernelSpec& kernel, Matrix<double> coef, Vector<int64_t> ends,
+             Matrix<Index> columns)
+      : vectors_(vectors),
+        kernel_(kernel),
+        coef_(std::move(coef)),
+        ends_(std::move(ends)),
+        columns_(std::move(columns)) {
+    const int64_t size = std::visit([](const auto& z) { return z.size; }, vectors_);
+    const size_t lines = coef_.shape(0), count = ends_.shape(0);
+    const Index* places = columns_.data();
+    if (int64_t(coef_.shape(1)) != size) throw std::invalid_argument("one column of coefficients per vector is needed");
+    if (columns_.shape(0) != count || columns_.shape(1) != lines || lines * count == 0)
+      throw std::invalid_argument("one output for each line of each group is needed");
+    if (ends_(0) < 0 || !std::is_sorted(ends_.data(), ends_.data() + count) || ends_(count - 1) != size)
+      throw std::invalid_argument("the groups must end with the vectors");
+    if (*std::min_element(places, places + lines * count) < 0) throw std::invalid_argument("a negative output");
+    const int64_t outputs = 1 + *std::max_element(places, places + lines * count);
+    groups_ = {coef_.data(), ends_.data(), places, size, int64_t(count), int64_t(lines), outputs};
+  }
+
+  NewMatrix<double> of(const AnyRows& rows, bool single, int threads) const {
+    size_t size = 0;
+    std::vector<double> out;
+    visit_both(rows, vectors_, [&](const auto& x, const auto& z) {
+      using T = std::decay_t<decltype(*x.data)>;
+      size = size_t(x.size);
+      out.assign(size * size_t(groups_.outputs), 0.0);
+      StopToken signals(hear_signals);
+      const auto compute = single ? grouped_products<T, float> : grouped_products<T, T>;
+      compute(x, z, kernel_, groups_, out.data(), {usable_threads(threads), &signals});
+    });
+    return to_numpy(std::move(out), size, size_t(groups_.outputs));
+  }
+
+ private:
+  AnyRows vectors_;
+  KernelSpec kernel_;
+  Matrix<double> coef_;
+  Vector<int64_t> ends_;
+  Matrix<Index> columns_;
+  Groups groups_;
+};
 
 NewVector<double> rounding(const AnyRows& left, const AnyRows& right, const KernelSpec& kernel,
                            const Vector<double>& coef) {
@@ -86,7 +115,11 @@ void bind_rows_of(nb::module_& m, const char* name) {
 void bind_rows(nb::module_& m) {
   bind_rows_of<float>(m, "Rows32");
   bind_rows_of<double>(m, "Rows64");
-  m.def("cross_products", products, "left"_a, "right"_a, "kernel"_a, "coefs"_a, "single"_a, "threads"_a);
+  nb::class_<KernelSums>(m, "KernelSums")
+      .def(nb::init<const AnyRows&, const KernelSpec&, Matrix<double>, Vector<int64_t>, Matrix<Index>>(),
+           nb::keep_alive<1, 2>(), "vectors"_a, "kernel"_a, "coef"_a.noconvert(), "ends"_a.noconvert(),
+           "columns"_a.noconvert())
+      .def("of", &KernelSums::of, "rows"_a, "single"_a, "threads"_a);
   m.def("cross_rounding", rounding, "left"_a, "right"_a, "kernel"_a, "coef"_a);
 }
 

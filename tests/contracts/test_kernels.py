@@ -58,17 +58,63 @@ def test_columns_and_blocks_equal_scikit_learn(kernel, features, simd):
             np.testing.assert_allclose(gram.diagonal(), np.diagonal(expected), atol=1e-6 * scale)
 
 
+def kernel_sums(vectors, kernel, coef):
+    """Sums over one group of all vectors, one output for each line of coefficients."""
+    ends, columns = np.array([vectors.shape[0]]), np.arange(len(coef), dtype=np.int32)[None, :]
+    return _core.KernelSums(as_rows(vectors), kernel.spec(), np.ascontiguousarray(coef), ends, columns)
+
+
 @pytest.mark.parametrize("kernel", JUDGES, ids=repr)
-def test_products_of_two_data_sets(kernel, simd):
-    left, right = data(101, 13, seed=1), data(150, 13, seed=2)
-    coefs = np.random.default_rng(3).standard_normal((150, 21))
-    expected = JUDGES[kernel](left, right) @ coefs
+@pytest.mark.parametrize("rows", [1, 3, 101], ids="{} rows".format)
+def test_products_of_two_data_sets(kernel, rows, simd):
+    left, right = data(rows, 13, seed=1), data(150, 13, seed=2)
+    coef = np.random.default_rng(3).standard_normal((21, 150))
+    expected = JUDGES[kernel](left, right) @ coef.T
     for a in (left, sp.csr_array(left)):
         for b in (right, sp.csr_array(right)):
-            for outputs in (1, 2, 21):
-                some = np.ascontiguousarray(coefs[:, :outputs])
-                found = _core.cross_products(as_rows(a), as_rows(b), kernel.spec(), some, False, 1)
-                np.testing.assert_allclose(found, expected[:, :outputs], rtol=1e-10, atol=1e-10)
+            for lines in (1, 2, 21):
+                found = kernel_sums(b, kernel, coef[:lines]).of(as_rows(a), False, 1)
+                np.testing.assert_allclose(found, expected[:, :lines], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [2, 30], ids="{} rows".format)
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_rows_far_from_the_origin_keep_their_digits(storage, rows, simd):
+    left, right = data(rows, 5, seed=1) + 1e6, data(40, 5, seed=2) + 1e6
+    kernel = make_kernel("rbf", gamma=0.3)
+    found = kernel_sums(storage(right), kernel, np.ones((1, 40))).of(as_rows(storage(left)), False, 1)
+    np.testing.assert_allclose(
+        found[:, 0], np.exp(-0.3 * ((left[:, None] - right) ** 2).sum(axis=2)).sum(axis=1), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 30], ids="{} rows".format)
+def test_groups_of_vectors_have_their_own_outputs(rows, simd):
+    left, right = data(rows, 6, seed=1), data(50, 6, seed=2)
+    coef, kernel = np.random.default_rng(3).standard_normal((2, 50)), make_kernel("rbf", gamma=0.2)
+    ends, columns = np.array([20, 20, 50]), np.array([[2, 0], [1, 1], [0, 3]], dtype=np.int32)
+    found = _core.KernelSums(as_rows(right), kernel.spec(), coef, ends, columns).of(as_rows(left), False, 1)
+    K = pairwise.rbf_kernel(left, right, gamma=0.2)
+    first, last = K[:, :20] @ coef[:, :20].T, K[:, 20:] @ coef[:, 20:].T
+    expected = np.column_stack([first[:, 1] + last[:, 0], np.zeros(rows), first[:, 0], last[:, 1]])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"coef": np.ones((2, 4))}, "one column of coefficients per vector"),
+        ({"columns": np.zeros((1, 2), np.int32)}, "one output for each line of each group"),
+        ({"ends": np.array([4, 2])}, "groups must end with the vectors"),
+        ({"ends": np.array([-1, 5])}, "groups must end with the vectors"),
+        ({"ends": np.array([2, 6])}, "groups must end with the vectors"),
+        ({"columns": np.full((2, 2), -1, np.int32)}, "negative output"),
+    ],
+)
+def test_sums_that_would_leave_their_arrays_are_refused(change, complaint):
+    groups = {"coef": np.ones((2, 5)), "ends": np.array([2, 5]), "columns": np.zeros((2, 2), np.int32)}
+    with pytest.raises(ValueError, match=complaint):
+        _core.KernelSums(as_rows(data(5, 3)), make_kernel("linear").spec(), **groups | change)
 
 
 @pytest.mark.parametrize("offset", [0.0, 30.0])
@@ -79,9 +125,8 @@ def test_rounding_of_single_precision_stays_within_its_bound(gamma, offset, simd
     kernel = make_kernel("rbf", gamma=gamma)
     expected = pairwise.rbf_kernel(left, right, gamma=gamma) @ coef
     for a in (left, sp.csr_array(left)):
-        rows = as_rows(a), as_rows(right)
-        found = _core.cross_products(*rows, kernel.spec(), coef[:, None], True, 1)[:, 0]
-        bound = _core.cross_rounding(*rows, kernel.spec(), coef)
+        found = kernel_sums(right, kernel, coef[None, :]).of(as_rows(a), True, 1)[:, 0]
+        bound = _core.cross_rounding(as_rows(a), as_rows(right), kernel.spec(), coef)
         assert (np.abs(found - expected) <= bound).all()
         assert np.abs(found - expected).max() > 0  # it is single precision
         if offset == 0:

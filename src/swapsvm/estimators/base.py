@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -248,7 +249,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         reasons = [r.stop_reason for r in results]
         self.stop_reason_ = min(reasons, key=lambda reason: EXPECTED.index(reason) if reason in EXPECTED else -1)
         self.fit_status_ = 0 if self.stop_reason_ in EXPECTED else 1
-        self.trace_ = _joined_traces(results)
+        self.__dict__.pop("trace_", None)  # of the last fit
         self.n_evaluations_ = sum(r.evaluations for r in results)
         for sub, result in zip(plan, results, strict=True):
             if result.stop_reason not in EXPECTED:
@@ -272,6 +273,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         if self.cache_size is not None:
             allowed = "a number of megabytes, 0 or more"
             check_number("cache_size", self.cache_size, lambda size: 0 <= size < np.inf, allowed)
+
+    @cached_property
+    def trace_(self) -> np.ndarray:
+        """The records of all runs, joined when they are first asked for."""
+        return _joined_traces(self.results_)
 
     support_ = ModelAttribute[np.ndarray](lambda model: model.vectors.support)
     support_vectors_ = ModelAttribute[Matrix](lambda model: model.vectors.rows)

@@ -180,9 +180,10 @@ class SVC(ClassifierMixin, KernelMachine):
         if len(present) < 2:
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
 
+        names, sizes = classes.tolist(), [len(rows) for rows in groups]
+
         def of(pair: Pair) -> PairOfClasses:
-            labels = tuple(classes[list(pair)].tolist())
-            rows = sum(len(groups[c]) for c in pair)
+            labels, rows = (names[pair[0]], names[pair[1]]), sizes[pair[0]] + sizes[pair[1]]
             return PairOfClasses(labels, rows, self.C, weights, pair, *sides(pair, len(groups)))
 
         return [of(pair) for pair in combinations(present, 2)]

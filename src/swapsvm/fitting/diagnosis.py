@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Matrix
-from ..columns import without_empty_columns
+from ..columns import is_sparse, without_empty_columns
 from ..gram import Gram
 from ..kernels import Kernel, Laplacian, Rbf
 from ..problems import Quadratic
@@ -26,6 +26,7 @@ PAIRS = 128  # pairs of rows whose distances are computed
 MOST_OF_A_DISTANCE = 0.9
 SWAMPED = 100.0  # times the spread of the median other column; standardized and rare 0/1 columns: up to 16
 ROWS_FOR_SUMS, VALUES_AT_A_TIME = 16, 1 << 20
+TINY = float(np.finfo(np.float64).tiny)  # distances that can be divided by
 SLIGHT = 0.01  # largest difference of a kernel matrix from the identity, or a constant one, in units of a margin
 POWERS: dict[type[Kernel], int] = {Rbf: 2, Laplacian: 1}
 
@@ -60,15 +61,17 @@ class Sample:
     def of(cls, X: Matrix, rows: np.ndarray, power: int) -> Sample:
         """Rows at equal steps through the data, each paired with one a third of the data away."""
         picked = rows[np.linspace(0, len(rows) - 1, min(len(rows), PAIRS)).astype(np.intp)]
-        apart = sp.csr_array(X[picked] - X[np.roll(picked, len(picked) // 3)], dtype=np.float64)
-        (apart,) = without_empty_columns(apart, beyond=WIDE)
-        pair = np.repeat(np.arange(len(picked)), np.diff(apart.indptr))
-        parts = np.abs(apart.data) ** power
-        distances = np.bincount(pair, parts, len(picked))
-        ratios = np.divide(parts, distances[pair], out=np.zeros_like(parts), where=distances[pair] > 0)
-        shares = np.bincount(apart.indices, ratios, apart.shape[1]) / max(int(np.count_nonzero(distances)), 1)
-        squares = np.bincount(apart.indices, apart.data**2, apart.shape[1]) / len(picked)
-        return cls(distances, shares, np.sqrt(squares), apart.shape[1] == X.shape[1])
+        apart = X[picked] - X[np.roll(picked, len(picked) // 3)]
+        if is_sparse(apart):
+            (apart,) = without_empty_columns(sp.csr_array(apart), beyond=WIDE)
+        parts = abs(apart.astype(np.float64)) ** power
+        distances = parts.sum(axis=1)
+        distinct = distances > TINY
+        weights = np.divide(1.0, distances, out=np.zeros_like(distances), where=distinct)
+        # not by matrix products: OpenBLAS ends the process if it gets no memory for its buffers
+        shares = (parts * weights[:, None]).sum(axis=0) / max(int(np.count_nonzero(distinct)), 1)
+        squares = (parts ** (2 // power)).sum(axis=0) / len(picked)
+        return cls(distances, shares, np.sqrt(squares), parts.shape[1] == X.shape[1])
 
 
 def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:

@@ -81,11 +81,15 @@ def _with_own_structure(X: CsrMatrix) -> CsrMatrix:
 
 def sample_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
     """One finite number, 0 or more, for each row."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
 
 def class_weights(class_weight: ClassWeight, labels: np.ndarray, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The weight of each class; ``rows`` are the weights of the rows, which balanced ones count."""
+    if class_weight is None:
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.bincount(labels, weights=rows, minlength=len(classes))
         found = np.divide(rows.sum(), len(classes) * counts, out=np.ones(len(classes)), where=counts > 0)

@@ -6,6 +6,8 @@
              │     └─ Center     distances from a point: SVDD
              └─ Pairwise     one function for each pair of classes: SVC
                    └─ votes
+
+    Sums     of kernel values over groups of vectors, which both are made of
 """
 
 from .center import Center

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
 from ..problems import Coefficients
+from .part import Part
+from .sums import Sums
 from .vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Part):
     """One function of a set of support vectors; ``coef`` has the shape (vectors,)."""
 
     vectors: Vectors
@@ -27,7 +30,11 @@ class Expansion:
 
     def sums(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """sum_i coef_i k(x_i, x) for each row x."""
-        return self.vectors.sums(X, False, threads)(slice(None), self.coef[:, None])[:, 0]
+        return self._sums.of(X, False, threads)[:, 0]
+
+    @cached_property
+    def _sums(self) -> Sums:
+        return Sums.of_all(self.vectors, self.coef[None, :])
 
     def scores(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """The value of each row without the intercept."""

@@ -19,10 +19,13 @@ import numpy as np
 from ..arrays import Matrix
 from ..kernels import Kernel, Rbf
 from ..problems import Coefficients
+from .part import Part
+from .sums import Sums
 from .vectors import Vectors
 from .votes import has_sure_winner, one_versus_rest
 
 Pair = tuple[int, int]
+FEW_VALUES = 1 << 16  # kernel values that are computed in double at once: bounds for single precision would take longer
 
 
 def sides(pair: Pair, n_classes: int) -> Pair:
@@ -31,7 +34,7 @@ def sides(pair: Pair, n_classes: int) -> Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairwise:
+class Pairwise(Part):
     """Decision functions of all pairs of classes over one set of support vectors.
 
     ``counts`` holds the number of vectors per class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
@@ -52,22 +55,27 @@ class Pairwise:
 
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
+        found = list(functions.values())
+        rows = np.concatenate([function.rows for function in found])
         used = np.zeros(X.shape[0], dtype=bool)
-        for function in functions.values():
-            used[function.rows] = True
-        by_class = [rows[used[rows]] for rows in groups]
+        used[rows] = True
+        by_class = [own[used[own]] for own in groups]
         vectors = Vectors.of(X, kernel, np.concatenate(by_class))
-        counts = np.array([len(rows) for rows in by_class], dtype=np.int32)
-        place = np.full(X.shape[0], -1)
+        model = cls._of_zeros(vectors, [len(own) for own in by_class], [c for c, own in enumerate(groups) if len(own)])
+        place = np.empty(X.shape[0], np.intp)
         place[vectors.support] = np.arange(len(vectors))
-        owner, n_classes = np.repeat(np.arange(len(groups)), counts), len(groups)
+        at, pairs = place[rows], np.array(list(functions))
+        first, second = np.repeat(pairs, [len(function.rows) for function in found], axis=0).T
+        lines = _lines(first, second, model.owner[at], len(groups))
+        model.coef[lines, at] = np.concatenate([function.coef for function in found])
+        model.intercept[model._places[pairs[:, 0], pairs[:, 1]]] = [function.intercept for function in found]
+        return model
+
+    @classmethod
+    def _of_zeros(cls, vectors: Vectors, counts: Sequence[int], present: Sequence[int]) -> Pairwise:
+        n_classes = len(counts)
         coef, intercept = np.zeros((max(n_classes - 1, 1), len(vectors))), np.zeros(n_classes * (n_classes - 1) // 2)
-        for k, pair in enumerate(combinations(range(n_classes), 2)):
-            if pair in functions:
-                at = place[functions[pair].rows]
-                coef[_lines(pair, owner[at], n_classes), at] = functions[pair].coef
-                intercept[k] = functions[pair].intercept
-        return cls(vectors, counts, coef, intercept, tuple(c for c, rows in enumerate(groups) if len(rows)))
+        return cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(present))
 
     @property
     def n_classes(self) -> int:
@@ -77,6 +85,13 @@ class Pairwise:
     def pairs(self) -> list[Pair]:
         """All pairs of classes, in the order of the intercepts."""
         return list(combinations(range(self.n_classes), 2))
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """The place of each pair (a, b), and (b, a), among the intercepts."""
+        places = np.zeros((self.n_classes, self.n_classes), np.int32)
+        places[np.triu_indices(self.n_classes, 1)] = np.arange(len(self.intercept))
+        return places + places.T
 
     @property
     def owner(self) -> np.ndarray:
@@ -91,57 +106,50 @@ class Pairwise:
     def coefficients(self, pair: Pair) -> np.ndarray:
         """The coefficient of every vector in the function of a pair: 0 for vectors of other classes."""
         owner = self.owner
-        lines = np.arange(len(owner)), _lines(pair, owner, self.n_classes)
-        return np.where((owner == pair[0]) | (owner == pair[1]), self.coef[lines[1], lines[0]], 0.0)
+        found = self.coef[_lines(*pair, owner, self.n_classes), np.arange(len(owner))]
+        return np.where((owner == pair[0]) | (owner == pair[1]), found, 0.0)
 
     def function(self, pair: Pair) -> Coefficients:
         """The function of a pair over rows of the training data."""
         coefficients = self.coefficients(pair)
         used = np.flatnonzero(coefficients)
-        intercept = float(self.intercept[self.pairs.index(pair)])
+        intercept = float(self.intercept[self._places[pair]])
         return Coefficients(self.vectors.support[used].astype(np.int64), coefficients[used], intercept)
 
     def between(self, c: int, d: int) -> tuple[np.ndarray, float]:
         """Coefficients of the vectors of c, and the constant, of the function that is positive for c against d."""
         pair = (min(c, d), max(c, d))
-        line = int(_lines(pair, np.array([c]), self.n_classes)[0])
+        line = int(_lines(*pair, np.array([c]), self.n_classes)[0])
         sign = 1.0 if sides(pair, self.n_classes)[0] == c else -1.0
-        return sign * self.coef[line, self.own(c)], sign * float(self.intercept[self.pairs.index(pair)])
+        return sign * self.coef[line, self.own(c)], sign * float(self.intercept[self._places[pair]])
 
     @classmethod
     def from_between(
         cls, vectors: Vectors, counts: Sequence[int], coefs: Sequence[np.ndarray], constants: np.ndarray
     ) -> Pairwise:
         """The inverse of ``between``: ``coefs[c][d]`` and ``constants[c, d]`` for all classes c and d."""
-        n_classes, n_vectors = len(counts), int(sum(counts))
-        model = cls(
-            vectors,
-            np.asarray(counts, dtype=np.int32),
-            np.zeros((max(n_classes - 1, 1), n_vectors)),
-            np.zeros(n_classes * (n_classes - 1) // 2),
-            tuple(range(n_classes)),
-        )
+        n_classes = len(counts)
+        model = cls._of_zeros(vectors, counts, range(n_classes))
         for k, pair in enumerate(model.pairs):
             positive, negative = sides(pair, n_classes)
             model.intercept[k] = constants[positive, negative]
             for c, d, sign in ((positive, negative, 1.0), (negative, positive, -1.0)):
-                line = int(_lines(pair, np.array([c]), n_classes)[0])
+                line = int(_lines(*pair, np.array([c]), n_classes)[0])
                 model.coef[line, model.own(c)] = sign * coefs[c][d]
         return model
 
     def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
         """Decision values, shape (rows, pairs); ``single`` computes kernel values in float32."""
-        sums = self.vectors.sums(X, single, threads)
-        if self.n_classes == 2:
-            return sums(slice(None), self.coef.T) + self.intercept
-        decisions = np.tile(self.intercept, (X.shape[0], 1))
-        places = {pair: k for k, pair in enumerate(self.pairs)}
-        for c in range(self.n_classes):
-            columns = [places[min(c, d), max(c, d)] for d in range(self.n_classes) if d != c]
-            own = self.own(c)
-            if self.counts[c]:
-                decisions[:, columns] += sums(own, self.coef[:, own].T)
+        decisions = self._sums.of(X, single, threads)
+        decisions += self.intercept
         return decisions
+
+    @cached_property
+    def _sums(self) -> Sums:
+        if self.n_classes == 2:
+            return Sums.of_all(self.vectors, self.coef)
+        others = self._places[~np.eye(self.n_classes, dtype=bool)].reshape(self.n_classes, -1)
+        return Sums(self.vectors, np.ascontiguousarray(self.coef), np.cumsum(self.counts, dtype=np.int64), others)
 
     def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """Decision values that lead to the same class as those of double precision, but faster.
@@ -150,12 +158,13 @@ class Pairwise:
         whose winner of the vote, could depend on it are computed again in double.
         """
         in_double = X.dtype == self.vectors.rows.dtype == np.float64
-        if not in_double or not isinstance(self.vectors.kernel, Rbf):
+        few = X.shape[0] * len(self.vectors) <= FEW_VALUES
+        if few or not in_double or not isinstance(self.vectors.kernel, Rbf):
             return self.decisions(X, threads)
         decisions = self.decisions(X, threads, single=True)
-        bound = self.vectors.rounding(X, self._largest_sum())[:, None]
+        bound = self.vectors.rounding(X, self._largest_sum())
         if self.n_classes == 2:
-            doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
+            doubtful = ~(np.abs(decisions[:, 0]) > bound)  # NaN is doubtful
         else:
             doubtful = ~has_sure_winner(decisions, bound, self.n_classes)
         if doubtful.any():
@@ -187,10 +196,10 @@ class Pairwise:
 
     def _linear(self, c: int, d: int) -> np.ndarray:
         own = self.own(c)
-        line = int(_lines((min(c, d), max(c, d)), np.array([c]), self.n_classes)[0])
+        line = int(_lines(min(c, d), max(c, d), np.array([c]), self.n_classes)[0])
         return np.asarray(self.coef[line, own] @ self.vectors.rows[own])
 
 
-def _lines(pair: Pair, owner: np.ndarray, n_classes: int) -> np.ndarray:
-    """The row of ``coef`` that belongs to a pair, for vectors of these classes."""
-    return np.where(owner == pair[0], pair[1] - 1, pair[0]) if n_classes > 2 else np.zeros(len(owner), np.int64)
+def _lines(first: int | np.ndarray, second: int | np.ndarray, owner: np.ndarray, n_classes: int) -> np.ndarray:
+    """The row of ``coef`` of a pair of classes, for vectors of these owners; each of them may have its own pair."""
+    return np.where(owner == first, np.subtract(second, 1), first) if n_classes > 2 else np.zeros(len(owner), np.int64)

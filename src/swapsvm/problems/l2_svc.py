@@ -32,7 +32,7 @@ class L2SVC(Quadratic):
         ``weights`` holds one number per row of the data: a row of weight w counts as w rows, exactly, because w equal
         variables with ridge 1/C merge into one with ridge 1/(C w).
         """
-        segments = [(int(g), sign) for side, sign in ((positive, 1.0), (negative, -1.0)) for g in np.atleast_1d(side)]
+        segments = [(g, 1.0) for g in _listed(positive)] + [(g, -1.0) for g in _listed(negative)]
         ridge: float | np.ndarray = 1.0 / C
         if weights is not None:
             ridge = 1.0 / (C * weights[np.concatenate([gram.groups[g] for g, _ in segments])])
@@ -61,6 +61,10 @@ class L2SVC(Quadratic):
                 f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
                 "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
             )
-        support = np.flatnonzero(weights)
+        (support,) = weights.nonzero()
         coef = weights[support] * self.signs[support] / -value
         return Coefficients(self.rows[support], coef, float(coef.sum()))
+
+
+def _listed(groups: Groups) -> list[int]:
+    return [int(g) for g in groups] if isinstance(groups, Sequence | np.ndarray) else [int(groups)]

@@ -158,7 +158,8 @@ class Quadratic:
     @cached_property
     def signs(self) -> np.ndarray:
         """The sign of each variable."""
-        return np.repeat([sign for _, sign in self.segments], self._sizes)
+        signs = [sign for _, sign in self.segments]
+        return np.array(signs, np.float64).repeat(self._sizes)
 
     @cached_property
     def _sizes(self) -> list[int]:

@@ -1,0 +1,58 @@
+"""The verbs of the command ``swapsvm``, joined.
+
+A verb adds its parser to the others and names the function that does the work. Errors that a user can fix
+(``ValueError``, ``OSError``, too little memory, a missing extra) end as one line on stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from .completion import add_completion
+from .datasets import add_datasets
+from .info import add_convert, add_info
+from .parser import BAD_REQUEST, INTERRUPTED, Parser, Verbs
+from .predict import add_predict
+from .reduce import add_reduce
+from .study import add_demo, add_reproduce
+from .train import add_train, with_weights
+from .tune import add_tune
+
+MODELS = (add_train, add_predict, add_tune, add_reduce, add_info, add_convert)
+VERBS = (*MODELS, add_datasets, add_demo, add_reproduce, add_completion)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Serve a request; returns the exit code."""
+    try:
+        arguments = make_parser().parse_args(with_weights(argv))
+        arguments.run(arguments)
+    except SystemExit as end:  # argparse raises it after --help, --version and its errors
+        return int(end.code or 0)
+    except (ImportError, MemoryError, OSError, ValueError) as error:
+        sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
+        return BAD_REQUEST
+    except KeyboardInterrupt:
+        sys.stderr.write("swapsvm: interrupted\n")
+        return INTERRUPTED
+    return 0
+
+
+def one_line(error: Exception) -> str:
+    """The message without line breaks and, for files that the system refuses, without the error number."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    message = " ".join(str(error).split())
+    return f"this needs more memory than there is ({message})" if isinstance(error, MemoryError) else message
+
+
+def make_parser() -> Parser:
+    """The parser with all verbs."""
+    parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
+    parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
+    verbs = Verbs(parser)
+    for add in VERBS:
+        add(verbs)
+    return parser
