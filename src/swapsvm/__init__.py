@@ -21,7 +21,7 @@ from .gram import Gram
 from .plotting import plot_trace
 from .reduction import reduce_support
 from .result import Result
-from .selection import SVCCV
+from .selection import SVCCV, SVRCV
 from .solve import maximize
 from .state import Sampling
 from .stopping import ConvergenceWarning
@@ -32,6 +32,7 @@ __all__ = [
     "SVCCV",
     "SVDD",
     "SVR",
+    "SVRCV",
     "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",

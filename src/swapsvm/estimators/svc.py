@@ -144,7 +144,7 @@ class SVC(ClassifierMixin, KernelMachine):
         weights = merged(self, X, labels, weights)
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
         plan = self._plan(groups, classes, unless_ones(weights))
-        gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X))
+        gram = session.open_gram(kernel, X, groups, self.value_type(kernel, X))
         found, results = self._functions(session, gram, plan, partial(self._pair_attributes, classes))
         functions = {sub.pair: function for sub, function in zip(plan, found, strict=True)}
         self.model_: Pairwise = self._pairwise(X, kernel, groups, functions)
@@ -187,9 +187,9 @@ class SVC(ClassifierMixin, KernelMachine):
 
         return [of(pair) for pair in combinations(present, 2)]
 
-    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+    def value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """Without a ridge, rounding of single precision would decide whether classes are separable."""
-        return np.dtype(np.float64) if np.isinf(self.C) else super()._value_type(kernel, X)
+        return np.dtype(np.float64) if np.isinf(self.C) else super().value_type(kernel, X)
 
     def _pair_attributes(
         self, classes: np.ndarray, sub: PairOfClasses, gram: Gram, at: Solution

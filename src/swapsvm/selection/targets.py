@@ -1,0 +1,160 @@
+"""What a search learns from y: the problems of each candidate along C, and the model that their solutions make.
+
+A candidate is a kernel, a C and a *variant*: further settings, such as the tube of a regression. It consists of one
+problem for each name, such as a pair of classes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from ..arrays import Matrix
+from ..fitting.inputs import ClassWeight, class_weights
+from ..gram import Gram
+from ..kernels import Kernel
+from ..models import Expansion, Pair, Pairwise, sides
+from ..problems import L2SVC, L2SVR, Coefficients
+
+Setting = float | str
+Settings = dict[str, Setting]  # of a candidate, by the name of the parameter
+Problem = L2SVC | L2SVR
+Name = tuple[int, ...]  # of a problem: the classes that it is about
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The rows that a fold trains on, in a Gram that may have others.
+
+    ``groups`` lists for each group of the targets its groups in the Gram. ``rows`` tells which row of the data each row
+    of the Gram is; ``weights`` holds one number for each of them, or is None if all are 1.
+    """
+
+    gram: Gram
+    groups: Mapping[int, list[int]]
+    rows: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Targets(ABC):
+    """The rows of the data in groups that problems are made of, such as classes, and the variants of a candidate."""
+
+    rows: list[np.ndarray]
+    variants: list[Settings]
+
+    def weighted(self, weights: np.ndarray) -> np.ndarray:
+        """The weights of training rows whose sample weights are these."""
+        return weights
+
+    @abstractmethod
+    def lack(self, present: Sequence[int]) -> str | None:
+        """What rows of these groups lack to be trained on."""
+
+    @abstractmethod
+    def names(self, present: Sequence[int]) -> list[Name]:
+        """The problems of one candidate, if these groups have rows."""
+
+    @abstractmethod
+    def groups_of(self, name: Name) -> Name:
+        """The groups that a problem is made of."""
+
+    @abstractmethod
+    def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
+        """One problem at ascending values of C."""
+
+    @abstractmethod
+    def fitted(
+        self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
+    ) -> dict[str, object]:
+        """Attributes of an estimator fitted to these rows of each group, from the function of each problem."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes(Targets):
+    """Labels; they are positions in ``classes``."""
+
+    labels: np.ndarray
+    classes: np.ndarray
+    class_weight: ClassWeight
+
+    def weighted(self, weights: np.ndarray) -> np.ndarray:
+        return weights * class_weights(self.class_weight, self.labels, self.classes, weights)[self.labels]
+
+    def lack(self, present: Sequence[int]) -> str | None:
+        if len(present) >= 2:
+            return None
+        return f"trains on {len(present)} class: at least two classes with positive weight are needed in each"
+
+    @abstractmethod
+    def sides(self, name: Name) -> tuple[list[int], list[int]]:
+        """The positive and the negative classes of a problem."""
+
+    def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
+        positive, negative = ([g for c in side for g in training.groups.get(c, ())] for side in self.sides(name))
+        at_one = L2SVC.of(training.gram, positive, negative, 1.0, training.weights)
+        for C in Cs:
+            yield replace(at_one, ridge=at_one.ridge / C)
+
+
+class ClassPairs(Classes):
+    """One problem for each pair of classes."""
+
+    def names(self, present: Sequence[int]) -> list[Name]:
+        return list(combinations(present, 2))
+
+    def groups_of(self, name: Name) -> Name:
+        return name
+
+    def sides(self, name: Name) -> tuple[list[int], list[int]]:
+        positive, negative = sides(_pair(name), len(self.classes))
+        return [positive], [negative]
+
+    def fitted(
+        self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
+    ) -> dict[str, object]:
+        pairs = {_pair(name): function for name, function in functions.items()}
+        return {"model_": Pairwise.of(X, kernel, groups, pairs), "classes_": self.classes}
+
+
+def _pair(name: Name) -> Pair:
+    first, second = name
+    return first, second
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Targets):
+    """Numbers, and for each variant the tube around them; ``"auto"`` is a learned one."""
+
+    y: np.ndarray
+
+    def lack(self, present: Sequence[int]) -> str | None:
+        return None if present else "trains on no row: at least one row with positive weight is needed in each"
+
+    def names(self, present: Sequence[int]) -> list[Name]:
+        return [()]
+
+    def groups_of(self, name: Name) -> Name:
+        return (0,)
+
+    def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
+        """A given tube changes only the ridge along C: the radius for the largest C has room for the others."""
+        epsilon, y = self.variants[variant]["epsilon"], self.y[training.rows]
+
+        def at(C: float, tube: float | None) -> L2SVR:
+            return L2SVR.of(training.gram, y, C, tube, training.weights, training.groups[0])
+
+        if isinstance(epsilon, str):
+            yield from (at(C, None) for C in Cs)
+        else:
+            largest = at(Cs[-1], float(epsilon))
+            yield from (replace(largest, ridge=largest.ridge * (Cs[-1] / C)) for C in Cs)
+
+    def fitted(
+        self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
+    ) -> dict[str, object]:
+        return {"model_": Expansion.of(X, kernel, functions[()])}
