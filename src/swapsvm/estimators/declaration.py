@@ -52,7 +52,7 @@ def _documented(name: str, default: object, kind: str, text: str) -> str:
 class ModelAttribute(Generic[Value]):
     """A read-only attribute that is read from ``model_``, and missing before the fit."""
 
-    def __init__(self, read: Callable[[Any], Value]) -> None:  # of an Expansion or a Pairwise
+    def __init__(self, read: Callable[[Any], Value]) -> None:  # of an Expansion or a ByClass
         self._read = read
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -63,6 +63,11 @@ def export_libsvm(model: SVC, path: PathLike) -> None:
     """
     check_savable(model)
     require(model.kernel in KERNEL_NAMES, f"LIBSVM has no kernel {model.kernel!r}, only {list(KERNEL_NAMES)}")
+    if not isinstance(model.model_, Pairwise):
+        raise ValueError(
+            f"LIBSVM has pairs of classes only, not multiclass={model.multiclass!r}: use another format, or fit with "
+            "multiclass='ovo'"
+        )
     labels = _integers(model.classes_)
     with whole_file(path) as file:
         for line in _lines(model.model_, labels):

@@ -37,7 +37,8 @@ class FitProgress(Progress):
     target : float
         The gap at which the problem ends.
     pair : tuple
-        The two class labels; empty if the fit has a single problem without labels.
+        The two class labels, or with ``multiclass="ovr"`` that of the class against all others; empty if the fit has
+        a single problem without labels.
     pairs_done, pairs : int
         How many problems are done, and how many there are.
     """

@@ -17,8 +17,9 @@ from itertools import combinations
 import numpy as np
 
 from ..arrays import Matrix
-from ..kernels import Kernel, Rbf
+from ..kernels import Kernel
 from ..problems import Coefficients
+from .by_class import ByClass, vectors_by_class
 from .vectors import Vectors
 from .votes import has_sure_winner, one_versus_rest
 
@@ -31,18 +32,15 @@ def sides(pair: Pair, n_classes: int) -> Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairwise:
-    """Decision functions of all pairs of classes over one set of support vectors.
+class Pairwise(ByClass):
+    """Decision functions of all pairs of classes; ``coef`` has the shape (max(n_classes - 1, 1), vectors).
 
-    ``counts`` holds the number of vectors per class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
-    ``present`` lists the classes that had rows of positive weight: the others take part in no vote.
+    Classes without rows of positive weight take part in no vote.
     """
 
-    vectors: Vectors
-    counts: np.ndarray
-    coef: np.ndarray
-    intercept: np.ndarray
-    present: tuple[int, ...]
+    @staticmethod
+    def lines_and_functions(n_classes: int) -> tuple[int, int]:
+        return max(n_classes - 1, 1), n_classes * (n_classes - 1) // 2
 
     @classmethod
     def of(
@@ -52,16 +50,10 @@ class Pairwise:
 
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
-        used = np.zeros(X.shape[0], dtype=bool)
-        for function in functions.values():
-            used[function.rows] = True
-        by_class = [rows[used[rows]] for rows in groups]
-        vectors = Vectors.of(X, kernel, np.concatenate(by_class))
-        counts = np.array([len(rows) for rows in by_class], dtype=np.int32)
-        place = np.full(X.shape[0], -1)
-        place[vectors.support] = np.arange(len(vectors))
+        vectors, counts, place = vectors_by_class(X, kernel, groups, functions.values())
         owner, n_classes = np.repeat(np.arange(len(groups)), counts), len(groups)
-        coef, intercept = np.zeros((max(n_classes - 1, 1), len(vectors))), np.zeros(n_classes * (n_classes - 1) // 2)
+        lines, n_pairs = cls.lines_and_functions(n_classes)
+        coef, intercept = np.zeros((lines, len(vectors))), np.zeros(n_pairs)
         for k, pair in enumerate(combinations(range(n_classes), 2)):
             if pair in functions:
                 at = place[functions[pair].rows]
@@ -69,24 +61,10 @@ class Pairwise:
                 intercept[k] = functions[pair].intercept
         return cls(vectors, counts, coef, intercept, tuple(c for c, rows in enumerate(groups) if len(rows)))
 
-    @property
-    def n_classes(self) -> int:
-        return len(self.counts)
-
     @cached_property
     def pairs(self) -> list[Pair]:
         """All pairs of classes, in the order of the intercepts."""
         return list(combinations(range(self.n_classes), 2))
-
-    @property
-    def owner(self) -> np.ndarray:
-        """The class of each vector."""
-        return np.repeat(np.arange(self.n_classes), self.counts)
-
-    def own(self, c: int) -> slice:
-        """The vectors of a class."""
-        end = int(self.counts[: c + 1].sum())
-        return slice(end - int(self.counts[c]), end)
 
     def coefficients(self, pair: Pair) -> np.ndarray:
         """The coefficient of every vector in the function of a pair: 0 for vectors of other classes."""
@@ -114,11 +92,12 @@ class Pairwise:
     ) -> Pairwise:
         """The inverse of ``between``: ``coefs[c][d]`` and ``constants[c, d]`` for all classes c and d."""
         n_classes, n_vectors = len(counts), int(sum(counts))
+        lines, n_pairs = cls.lines_and_functions(n_classes)
         model = cls(
             vectors,
             np.asarray(counts, dtype=np.int32),
-            np.zeros((max(n_classes - 1, 1), n_vectors)),
-            np.zeros(n_classes * (n_classes - 1) // 2),
+            np.zeros((lines, n_vectors)),
+            np.zeros(n_pairs),
             tuple(range(n_classes)),
         )
         for k, pair in enumerate(model.pairs):
@@ -143,24 +122,11 @@ class Pairwise:
                 decisions[:, columns] += sums(own, self.coef[:, own].T)
         return decisions
 
-    def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """Decision values that lead to the same class as those of double precision, but faster.
-
-        Kernel values are computed in single precision, with a bound on the rounding of their sum. Rows whose sign, or
-        whose winner of the vote, could depend on it are computed again in double.
-        """
-        in_double = X.dtype == self.vectors.rows.dtype == np.float64
-        if not in_double or not isinstance(self.vectors.kernel, Rbf):
-            return self.decisions(X, threads)
-        decisions = self.decisions(X, threads, single=True)
-        bound = self.vectors.rounding(X, self._largest_sum())[:, None]
+    def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """Whether the sign, or the winner of the vote, is the same for all values within the bound."""
         if self.n_classes == 2:
-            doubtful = ~(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
-        else:
-            doubtful = ~has_sure_winner(decisions, bound, self.n_classes)
-        if doubtful.any():
-            decisions[doubtful] = self.decisions(X[np.flatnonzero(doubtful)], threads)
-        return decisions
+            return np.asarray(np.abs(decisions) > bound)[:, 0]  # NaN is doubtful
+        return has_sure_winner(decisions, bound, self.n_classes)
 
     def scores(self, decisions: np.ndarray) -> np.ndarray:
         """One score for each class: its votes, ties broken by summed decision values."""
@@ -172,7 +138,7 @@ class Pairwise:
             return (decisions[:, 0] > 0).astype(int)
         return np.argmax(self.scores(decisions), axis=1)
 
-    def _largest_sum(self) -> float:
+    def largest_sum(self) -> float:
         """The largest sum of absolute coefficients in any pair: two classes, one row of coefficients each."""
         owner = self.owner
         sums = np.array([np.bincount(owner, row, minlength=self.n_classes) for row in np.abs(self.coef)])

@@ -9,9 +9,9 @@ from itertools import product
 
 from ..fitting.callbacks import SearchTasks
 from ..fitting.workers import Cancelled
+from ..models import Name
 from .paths import Job, Path, PathPoint, Paths
 from .scores import Fit
-from .targets import Name
 
 Place = tuple[int, int, int]  # of a candidate: its kernel, its variant, its C
 Points = dict[Name, PathPoint]  # the solutions that make a model

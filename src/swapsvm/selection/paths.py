@@ -21,11 +21,12 @@ from ..fitting.session import Session
 from ..fitting.workers import Cancelled
 from ..gram import Gram
 from ..kernels import Function, Kernel, Precomputed
+from ..models import Name
 from ..problems import Coefficients
 from ..run import Run
 from ..state import KernelState
 from ..stopping import Gap, Stop
-from .targets import Name, Problem, Targets, TrainingRows
+from .targets import Problem, Targets, TrainingRows
 
 WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
 START = 20  # random rows on which the first fit of a path begins

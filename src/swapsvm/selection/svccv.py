@@ -12,8 +12,9 @@ from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..estimators import SVC
 from ..estimators.declaration import estimator, parameter, same_parameter
 from ..fitting.inputs import ClassWeight, new_rows, training_data
+from ..models import scheme_of
 from .search import Search
-from .targets import ClassPairs, Targets
+from .targets import Classes, Targets
 
 
 @estimator
@@ -55,12 +56,13 @@ class SVCCV(ClassifierMixin, Search[SVC]):
         kind='dict or "balanced"',
         text="Factors of the sample weights of each class. Balanced ones are those of each training fold.",
     )
+    multiclass: str = same_parameter(SVC, "multiclass", default="ovo")
     decision_function_shape: str = same_parameter(SVC, "decision_function_shape", default="ovr")
 
     score = Search.score  # not that of the mixin
 
     def _model(self, **parameters: Any) -> SVC:  # of any parameters of SVC
-        return SVC(**self._shared("class_weight", "decision_function_shape"), **parameters)
+        return SVC(**self._shared("class_weight", "multiclass", "decision_function_shape"), **parameters)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -75,7 +77,8 @@ class SVCCV(ClassifierMixin, Search[SVC]):
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
         self.classes_, labels = np.unique(y, return_inverse=True)
         rows = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
-        return ClassPairs(rows, [{}], labels, self.classes_, self.class_weight)
+        scheme = scheme_of(self.multiclass, len(self.classes_))
+        return Classes(rows, [{}], labels, self.classes_, self.class_weight, scheme)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """As ``SVC.decision_function``, by the refitted model."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cached_property
 
 import numpy as np
 
@@ -17,13 +17,12 @@ from ..arrays import Matrix
 from ..fitting.inputs import ClassWeight, class_weights
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import Expansion, Pair, Pairwise, sides
+from ..models import Expansion, Name, Scheme
 from ..problems import L2SVC, L2SVR, Coefficients
 
 Setting = float | str
 Settings = dict[str, Setting]  # of a candidate, by the name of the parameter
 Problem = L2SVC | L2SVR
-Name = tuple[int, ...]  # of a problem: the classes that it is about
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +75,12 @@ class Targets(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Classes(Targets):
-    """Labels; they are positions in ``classes``."""
+    """Labels, as positions in ``classes``, and the scheme that makes problems of them."""
 
     labels: np.ndarray
     classes: np.ndarray
     class_weight: ClassWeight
+    scheme: Scheme
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
         return weights * class_weights(self.class_weight, self.labels, self.classes, weights)[self.labels]
@@ -90,40 +90,27 @@ class Classes(Targets):
             return None
         return f"trains on {len(present)} class: at least two classes with positive weight are needed in each"
 
-    @abstractmethod
-    def sides(self, name: Name) -> tuple[list[int], list[int]]:
-        """The positive and the negative classes of a problem."""
+    def names(self, present: Sequence[int]) -> list[Name]:
+        return list(self.scheme.sides(present, len(self.classes)))
+
+    @cached_property
+    def _sides(self) -> dict[Name, tuple[Name, Name]]:
+        """Of each problem if all classes have rows."""
+        return self.scheme.sides(range(len(self.classes)), len(self.classes))
+
+    def groups_of(self, name: Name) -> Name:
+        return tuple(sorted(c for side in self._sides[name] for c in side))
 
     def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
-        positive, negative = ([g for c in side for g in training.groups.get(c, ())] for side in self.sides(name))
+        positive, negative = ([g for c in side for g in training.groups.get(c, ())] for side in self._sides[name])
         at_one = L2SVC.of(training.gram, positive, negative, 1.0, training.weights)
         for C in Cs:
             yield replace(at_one, ridge=at_one.ridge / C)
 
-
-class ClassPairs(Classes):
-    """One problem for each pair of classes."""
-
-    def names(self, present: Sequence[int]) -> list[Name]:
-        return list(combinations(present, 2))
-
-    def groups_of(self, name: Name) -> Name:
-        return name
-
-    def sides(self, name: Name) -> tuple[list[int], list[int]]:
-        positive, negative = sides(_pair(name), len(self.classes))
-        return [positive], [negative]
-
     def fitted(
         self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
     ) -> dict[str, object]:
-        pairs = {_pair(name): function for name, function in functions.items()}
-        return {"model_": Pairwise.of(X, kernel, groups, pairs), "classes_": self.classes}
-
-
-def _pair(name: Name) -> Pair:
-    first, second = name
-    return first, second
+        return {"model_": self.scheme.model(X, kernel, groups, functions), "classes_": self.classes}
 
 
 @dataclass(frozen=True, eq=False)
