@@ -7,7 +7,6 @@ keeping, folds and variants share a Gram, in which a fold's problem consists of 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
@@ -16,7 +15,6 @@ from typing import cast
 import numpy as np
 
 from ..arrays import Matrix
-from ..fitting.clock import SpentTime, TimeBudget
 from ..fitting.session import Session
 from ..fitting.workers import Cancelled
 from ..gram import Gram
@@ -25,7 +23,7 @@ from ..models import Name
 from ..problems import Coefficients
 from ..run import Run
 from ..state import KernelState
-from ..stopping import Gap, Stop
+from ..stopping import Gap, Seconds, Stop
 from .targets import Problem, Targets, TrainingRows
 
 WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
@@ -50,6 +48,9 @@ class PathPoint:
     seconds: float
 
 
+Points = dict[int, PathPoint]  # of a path, by the place of their C
+
+
 @dataclass(frozen=True)
 class Path:
     """One problem of a variant in one fold, at all values of C."""
@@ -66,15 +67,6 @@ class Job:
     kernel: int
     groups: Name  # of the targets
     paths: tuple[Path, ...]
-
-
-class FitLimit:
-    """The limit of seconds of one fit, whose problems are solved at different times."""
-
-    def __init__(self, seconds: float | None, rows: Sequence[int]) -> None:
-        self._spent = SpentTime()
-        self._budget = TimeBudget(seconds, rows, clock=self._spent)
-        self.share, self.spend = self._budget.share, self._spent.spend
 
 
 class SharedRows:
@@ -116,7 +108,8 @@ def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.n
 class Paths:
     """All fits of a search: kernels x variants x folds x values of C, which ascend.
 
-    ``dtype`` is that of kernel values, ``megabytes`` are for each thread, and ``max_time`` is the limit of each fit.
+    ``order`` lists the places of the values of C in the order in which a path visits them. ``dtype`` is that of kernel
+    values, and ``megabytes`` are for each thread.
     """
 
     session: Session
@@ -125,7 +118,7 @@ class Paths:
     folds: list[Fold]
     kernels: list[Kernel]
     Cs: Sequence[float]
-    max_time: float | None
+    order: Sequence[int]
     dtype: np.dtype
     megabytes: float
     threads: int
@@ -146,7 +139,7 @@ class Paths:
         return self.targets.names([g for g, rows in enumerate(self.groups(fold)) if len(rows)])
 
     def jobs(self) -> list[Job]:
-        """Large ones first, so that no thread is left with one at the end. They do not depend on the threads."""
+        """Kernel by kernel from the middle of the grid outwards, large jobs first; they do not depend on threads."""
         variants, targets = range(len(self.targets.variants)), self.targets
         every = [Path(f, v, name) for f in range(len(self.folds)) for v in variants for name in self.names(f)]
         together: list[list[Path]] = [[path] for path in every]
@@ -154,8 +147,13 @@ class Paths:
             by_groups = sorted(every, key=lambda path: targets.groups_of(path.name))
             together = [list(own) for _, own in groupby(by_groups, key=lambda path: targets.groups_of(path.name))]
         groups = [(targets.groups_of(own[0].name), tuple(own)) for own in together]
-        jobs = [Job(kernel, *part) for kernel, part in product(range(len(self.kernels)), groups)]
-        return sorted(jobs, key=lambda job: -sum(len(targets.rows[g]) for g in job.groups))
+        outwards = sorted(range(len(self.kernels)), key=lambda kernel: abs(kernel - len(self.kernels) // 2))
+        jobs = [Job(kernel, *part) for kernel, part in product(outwards, groups)]
+        return sorted(jobs, key=lambda job: (outwards.index(job.kernel), -self.size(job)))
+
+    def size(self, job: Job) -> int:
+        """The number of rows of all paths."""
+        return len(job.paths) * sum(len(self.targets.rows[g]) for g in job.groups)
 
     def _paths_share(self) -> bool:
         """Whether paths share one Gram, one after the other: it keeps values, and there are few groups of rows."""
@@ -163,40 +161,34 @@ class Paths:
         trained = np.column_stack([fold.weights > 0 for fold in self.folds])
         return gram.memory_pays and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
 
-    def limits(self) -> dict[tuple[int, int, int], list[FitLimit]]:
-        """The limits of all fits of each kernel, fold and variant."""
-        limits, variants = {}, range(len(self.targets.variants))
-        for kernel, fold, variant in product(range(len(self.kernels)), range(len(self.folds)), variants):
-            sizes = [len(rows) for rows in self.groups(fold)]
-            rows = [sum(sizes[g] for g in self.targets.groups_of(name)) for name in self.names(fold)]
-            limits[kernel, fold, variant] = [FitLimit(self.max_time, rows) for _ in self.Cs]
-        return limits
-
-    def solve(
-        self, job: Job, limits: dict[tuple[int, int, int], list[FitLimit]], threads: int, cancelled: Cancelled
-    ) -> Iterator[tuple[Path, list[PathPoint]]]:
-        """Each path of a job with its points."""
+    def solve(self, job: Job, end: float, threads: int, cancelled: Cancelled) -> Iterator[tuple[Path, Points]]:
+        """Each path of a job with its points; all have to be done at the time ``end`` of the session's clock."""
+        clock = self.session.clock
+        if clock() >= end:
+            return
         shared = SharedRows(self, job, threads)
-        for path in job.paths:
+        for number, path in enumerate(job.paths):
+            began = clock()
+            own_end = began + (end - began) / (len(job.paths) - number)
             training = shared.of(path.fold, self.folds[path.fold].weights)
-            problems = self.targets.along(self.Cs, path.name, path.variant, training)
-            points = self._points(problems, limits[job.kernel, path.fold, path.variant], cancelled)
-            yield path, [replace(point, function=_of_rows(point.function, shared.rows)) for point in points]
+            problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
+            points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
+            yield path, {C: replace(point, function=_of_rows(point.function, shared.rows)) for C, point in points}
 
-    def _points(self, problems: Iterator[Problem], limits: list[FitLimit], cancelled: Cancelled) -> Iterator[PathPoint]:
-        """Solutions of one problem along C."""
-        state: KernelState | None = None
-        for problem, limit in zip(problems, limits, strict=True):
-            if cancelled.is_set():
+    def _points(self, problems: Iterator[Problem], end: float, cancelled: Cancelled) -> Iterator[PathPoint]:
+        """Solutions of one problem along C, as far as it comes; the last one may have ended early."""
+        state, clock = None, self.session.clock
+        for problem in problems:
+            began = clock()
+            if cancelled.is_set() or began >= end:
                 return
-            began = time.perf_counter()
-            stop = Gap(self.session.settings.tol) | limit.share(problem.size) | cancelled
+            stop = Gap(self.session.settings.tol) | Seconds(end - began) | cancelled
             run = self._run(problem, state, stop)
             result, state = run.finish(), cast(KernelState, run.state)  # in double it is one as well
             function = problem.model(result.weights, result.value)
-            seconds = time.perf_counter() - began
-            limit.spend(seconds)
-            yield PathPoint(function, result.relative_primal_gap, result.stop_reason, seconds)
+            yield PathPoint(function, result.relative_primal_gap, result.stop_reason, clock() - began)
+            if result.stop_reason == "max_time":
+                return
 
     def _run(self, problem: Problem, last: KernelState | None, stop: Stop) -> Run:
         """A run from the last point of the path: in the same state if C changes the ridge only."""

@@ -29,17 +29,18 @@ from ..fitting.session import Session
 from ..fitting.workers import thread_limit
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
-from ..result import warn_user
-from ..stopping import ConvergenceWarning
-from .fits import Fits, Place, Points
+from ..stopping import Seconds
+from .fits import Fits, Place, Solved
+from .limits import SearchTime
 from .paths import Fold, Paths
 from .scores import RULES, Fit, draw_scores, results_of
+from .shortfall import check_scored, warn_of_gaps, warn_of_missing
 from .targets import Setting, Settings, Targets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHARED = ("kernel", "degree", "coef0", "tol", "max_time", "cache_size", "random_state")  # with the model
+SHARED = ("kernel", "degree", "coef0", "tol", "cache_size", "random_state")  # with the model
 FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
 STEP = 4.0  # of other grids that are given by their size
 
@@ -82,7 +83,11 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
     max_time: float | None = parameter(
         default=None,
         kind="float",
-        text="Largest number of seconds for each fit. A fit stopped by it is scored, and the next C starts from it.",
+        text="""
+        Largest number of seconds for the whole search, the fit on all rows included. If they are not enough, a part of
+        the grid is scored, coarse steps of C first, and the best candidate that was scored on all folds is chosen. The
+        others have the score NaN and ``stop_reason`` ``"max_time"``. Fits that ended early are scored as they are.
+        """,
     )
     scoring: object = parameter(
         default=None,
@@ -106,6 +111,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
     n_jobs: int | None = same_parameter(SVC, "n_jobs", default=None)
     random_state: int | np.random.RandomState | None = same_parameter(SVC, "random_state", default=0)
 
+    _clock = staticmethod(time.perf_counter)  # of max_time
     GRIDS: ClassVar[tuple[str, ...]] = ("Cs", "gammas")  # parameters that list values, or are their number
 
     @abstractmethod
@@ -150,7 +156,8 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         watched = hasattr(self, "_skl_callbacks")
         tasks = SearchTasks(self, self._init_callback_context, X, y, sample_weight) if watched else None
         try:
-            self._fit(X, y, sample_weight, groups, tasks)
+            limit = SearchTime(self.max_time, bool(self.refit), self._clock)
+            self._fit(X, y, sample_weight, groups, tasks, limit)
             if tasks:
                 tasks.end()
             return self
@@ -165,6 +172,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         tasks: SearchTasks | None,
+        limit: SearchTime,
     ) -> None:
         self._check_parameters()
         X, y = self._data(X, y)
@@ -172,22 +180,25 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         targets = self._targets(y, weights)
         self.scorer_ = check_scoring(self._model(), scoring=self.scoring)
         folds = self._folds(X, y, targets, weights, groups)
-        self.n_splits_ = len(folds)
+        self.n_splits_: int = len(folds)
         gammas, kernels = self._kernels(X, targets.weighted(weights))
-        paths = self._paths(X, targets, folds, kernels)
+        paths = self._paths(X, targets, folds, kernels, limit)
         scored = None if sample_weight is None or callable(self.scoring) else weights
-        fits = Fits(paths, partial(self._score, paths, y, scored)).make(tasks, bool(self.refit))
+        fits = Fits(paths, partial(self._score, paths, y, scored), limit).make(tasks, bool(self.refit))
         self._set_results(fits, paths, gammas)
         if tasks:
             tasks.scored()
         if self.refit:
-            self._refit(X, y, sample_weight, tasks)
+            model = self._model(**self.best_params_, n_jobs=self.n_jobs, max_time=limit.left())
+            self._refit(model, X, y, sample_weight, tasks)
 
-    def _refit(self, X: Matrix, y: np.ndarray, sample_weight: ArrayLike | None, tasks: SearchTasks | None) -> None:
+    def _refit(
+        self, model: Model, X: Matrix, y: np.ndarray, sample_weight: ArrayLike | None, tasks: SearchTasks | None
+    ) -> None:
         began = time.perf_counter()
-        model = self._model(**self.best_params_, n_jobs=self.n_jobs)
         with tasks.refit(model) if tasks else nullcontext():
-            self.best_estimator_: Model = model.fit(X, y, sample_weight)
+            model.fit(X, y, sample_weight)
+        self.best_estimator_: Model = model.set_params(max_time=None)  # the limit was that of the search
         self.refit_time_ = time.perf_counter() - began
 
     def _check_parameters(self) -> None:
@@ -198,6 +209,8 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
             count = np.ndim(values) == 0 and isinstance(values, int | np.integer) and values > 0
             if not count and (np.ndim(values) != 1 or len(values) == 0):
                 raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
+        if self.max_time is not None:
+            Seconds(self.max_time)  # refuses what is out of range
         for C in self._grid():
             self._model(C=C, n_jobs=self.n_jobs).check_parameters()
 
@@ -236,20 +249,20 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
             folds.append(Fold(held_out[weights[held_out] > 0], own))
         return folds
 
-    def _paths(self, X: Matrix, targets: Targets, folds: list[Fold], kernels: list[Kernel]) -> Paths:
+    def _paths(self, X: Matrix, targets: Targets, folds: list[Fold], kernels: list[Kernel], limit: SearchTime) -> Paths:
         Cs = sorted({float(C) for C in self._grid()})
         settings = self._model(C=Cs[-1], n_jobs=self.n_jobs)
         types = [settings.value_type(kernel, X) for kernel in kernels]
         both = 16  # bytes: a value in the matrix of a job, and once more in the working set
         automatic = automatic_cache_bytes(X.shape[0], both, os.cpu_count() or 1) / 2**20
         return Paths(
-            Session(settings),
+            Session(settings, clock=self._clock),
             X,
             targets,
             folds=folds,
             kernels=kernels,
             Cs=Cs,
-            max_time=self.max_time,
+            order=limit.order(len(Cs)),
             dtype=np.result_type(*types),  # one for all: single precision only where every kernel stays in its range
             megabytes=automatic if self.cache_size is None else self.cache_size,
             threads=_core.usable_threads(thread_limit(self.n_jobs) or 0),
@@ -257,7 +270,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         )
 
     def _score(
-        self, paths: Paths, y: np.ndarray, weights: np.ndarray | None, place: Place, fold: int, points: Points
+        self, paths: Paths, y: np.ndarray, weights: np.ndarray | None, place: Place, fold: int, points: Solved
     ) -> Fit:
         """The model that the points of all problems make, scored on the rows held out."""
         kernel, variant, C = place
@@ -282,20 +295,15 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         candidates = [{"C": C, **variant, **kernel} for C, variant, kernel in product(Cs, variants, by_kernel)]
         indices = product([paths.Cs.index(float(C)) for C in Cs], range(len(variants)), range(len(by_kernel)))
         places = [(kernel, variant, C) for C, variant, kernel in indices]
-        self.cv_results_ = results_of(candidates, [fits[place] for place in places])
+        scored = [fits[place] for place in places]
+        check_scored(scored, self.max_time)
+        self.cv_results_ = results_of(candidates, scored)
         numbers = np.array([getattr(paths.kernels[kernel], "gamma", 0.0) for kernel, _, _ in places])
         self.best_index_ = RULES[self.rule](self.cv_results_, numbers)
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        short = [fit for place in set(places) for fit in fits[place] if fit.stop_reason != "gap"]
-        if short:
-            worst = max(short, key=lambda fit: fit.relative_gap)
-            warn_user(
-                f"{type(self).__name__}: {len(short)} of {sum(map(len, fits.values()))} fits did not reach the gap; "
-                f"the worst stopped by {worst.stop_reason!r} at a relative gap of {worst.relative_gap:.2g}. They are "
-                "scored as they are; see cv_results_['max_relative_gap'].",
-                ConvergenceWarning,
-            )
+        warn_of_missing(type(self).__name__, scored, self.max_time)
+        warn_of_gaps(type(self).__name__, list(fits.values()))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The prediction for each row, by the refitted model."""

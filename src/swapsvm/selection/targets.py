@@ -64,7 +64,7 @@ class Targets(ABC):
 
     @abstractmethod
     def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
-        """One problem at ascending values of C."""
+        """One problem at each C."""
 
     @abstractmethod
     def fitted(
@@ -138,8 +138,8 @@ class Numbers(Targets):
         if isinstance(epsilon, str):
             yield from (at(C, None) for C in Cs)
         else:
-            largest = at(Cs[-1], float(epsilon))
-            yield from (replace(largest, ridge=largest.ridge * (Cs[-1] / C)) for C in Cs)
+            largest = at(max(Cs), float(epsilon))
+            yield from (replace(largest, ridge=largest.ridge * (max(Cs) / C)) for C in Cs)
 
     def fitted(
         self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
