@@ -58,7 +58,7 @@ def run_tune(arguments: argparse.Namespace) -> None:
     X, y = read_data(arguments)
     settings = {name: getattr(arguments, name) for name in ("gammas", "kernel", "tol", "rule", "max_time")}
     settings |= {"Cs": arguments.costs, "cv": arguments.folds, "n_jobs": arguments.jobs}
-    search = SVCCV(refit=bool(arguments.model), **settings)
+    search = SVCCV(refit=bool(arguments.model), verbose=1, **settings)
     say(f"searching on {X.shape[0]} rows x {X.shape[1]} features")
     started = time.perf_counter()
     with warnings_in_lines():
@@ -75,10 +75,8 @@ def run_tune(arguments: argparse.Namespace) -> None:
         "seconds": seconds,
     }
     chosen = ", ".join(f"{name} = {float(value):g}" for name, value in search.best_params_.items())
-    points = (
-        f"{facts['points']} points" if search.max_time is None else f"{facts['scored']} of {facts['points']} points"
-    )
-    text = f"best of {points} in {facts['folds']} folds: {chosen}\n"
+    points = f"{facts['scored']} of {facts['points']}" if arguments.max_time else facts["points"]
+    text = f"best of {points} points in {facts['folds']} folds: {chosen}\n"
     text += f"cross-validation accuracy = {100 * search.best_score_:.4g}%; {seconds:.2f} s\n"
     if arguments.model:
         write_model(search.best_estimator_, arguments.model)

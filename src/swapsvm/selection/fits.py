@@ -43,7 +43,8 @@ class Fits:
 
         if watched:
             watched.begin(len(jobs), refits)
-        paths.session.each(range(len(jobs)), workers, do)
+        with paths.progress.shown(sum(len(job.paths) for job in jobs) * len(paths.Cs)):
+            paths.session.each(range(len(jobs)), workers, do)
         folds, variants = range(len(paths.folds)), range(len(paths.targets.variants))
         places = product(range(len(paths.kernels)), variants, range(len(paths.Cs)))
         return {place: [self._fits.get((place, fold), MISSED) for fold in folds] for place in places}

@@ -24,6 +24,7 @@ from ..problems import Coefficients
 from ..run import Run
 from ..state import KernelState
 from ..stopping import Gap, Seconds, Stop
+from .progress import FitObserver, SearchProgress
 from .targets import Problem, Targets, TrainingRows
 
 WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
@@ -123,6 +124,7 @@ class Paths:
     megabytes: float
     threads: int
     seed: int
+    progress: SearchProgress
 
     def workers(self, jobs: int) -> int:
         """How many jobs to do at a time; a user's function is called by one thread only."""
@@ -183,21 +185,23 @@ class Paths:
             if cancelled.is_set() or began >= end:
                 return
             stop = Gap(self.session.settings.tol) | Seconds(end - began) | cancelled
-            run = self._run(problem, state, stop)
+            observers = self.progress.observers()
+            run = self._run(problem, state, stop, observers)
             result, state = run.finish(), cast(KernelState, run.state)  # in double it is one as well
             function = problem.model(result.weights, result.value)
+            self.progress.finished(observers)
             yield PathPoint(function, result.relative_primal_gap, result.stop_reason, clock() - began)
             if result.stop_reason == "max_time":
                 return
 
-    def _run(self, problem: Problem, last: KernelState | None, stop: Stop) -> Run:
+    def _run(self, problem: Problem, last: KernelState | None, stop: Stop, observers: Sequence[FitObserver]) -> Run:
         """A run from the last point of the path: in the same state if C changes the ridge only."""
         if last is not None and last.problem.radius == problem.radius:
             last.set_ridge(problem.ridge)
-            run = self.session.run(last, stop)
+            run = self.session.run(last, stop, observers)
             run.resume()
         else:
-            run = self.session.run(KernelState(problem), stop)
+            run = self.session.run(KernelState(problem), stop, observers)
             run.begin(None if last is None else last.weights, START, np.random.default_rng(self.seed))
         return run
 

@@ -33,6 +33,7 @@ from ..stopping import Seconds
 from .fits import Fits, Place, Solved
 from .limits import SearchTime
 from .paths import Fold, Paths
+from .progress import SearchProgress
 from .scores import RULES, Fit, draw_scores, results_of
 from .shortfall import check_scored, warn_of_gaps, warn_of_missing
 from .targets import Setting, Settings, Targets
@@ -107,6 +108,11 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         default=None,
         kind="float",
         text="Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of it.",
+    )
+    verbose: int = parameter(
+        default=0,
+        kind="int",
+        text="1 shows on stderr how many fits are done, and then the refit: by a bar or by lines, as in ``SVC``.",
     )
     n_jobs: int | None = same_parameter(SVC, "n_jobs", default=None)
     random_state: int | np.random.RandomState | None = same_parameter(SVC, "random_state", default=0)
@@ -189,7 +195,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         if tasks:
             tasks.scored()
         if self.refit:
-            model = self._model(**self.best_params_, n_jobs=self.n_jobs, max_time=limit.left())
+            model = self._model(**self.best_params_, n_jobs=self.n_jobs, max_time=limit.left(), verbose=self.verbose)
             self._refit(model, X, y, sample_weight, tasks)
 
     def _refit(
@@ -198,7 +204,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         began = time.perf_counter()
         with tasks.refit(model) if tasks else nullcontext():
             model.fit(X, y, sample_weight)
-        self.best_estimator_: Model = model.set_params(max_time=None)  # the limit was that of the search
+        self.best_estimator_: Model = model.set_params(max_time=None, verbose=0)  # which were those of the search
         self.refit_time_ = time.perf_counter() - began
 
     def _check_parameters(self) -> None:
@@ -267,6 +273,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
             megabytes=automatic if self.cache_size is None else self.cache_size,
             threads=_core.usable_threads(thread_limit(self.n_jobs) or 0),
             seed=check_random_state(self.random_state).randint(2**31),
+            progress=SearchProgress(self.verbose, self._clock),
         )
 
     def _score(
