@@ -290,3 +290,14 @@ def test_a_kernel_that_is_not_positive_is_refused_or_warned_of():
     for solver in ("block", "swap2"):
         with pytest.raises((ValueError, ConvergenceWarning)):
             maximize(problem, solver, max_time=5)
+
+
+def test_a_start_from_another_radius_has_the_same_b():
+    X, y = data()
+    gram = Gram(Rbf(0.5), X)
+    small, large = (L2SVR.of(gram, y, C, None) for C in (1.0, 4.0))
+    weights = np.append(np.full(2 * len(y), small.radius / 100), small.radius * (1 - 0.02 * len(y)))
+    start = large.start_from(weights)
+    np.testing.assert_array_equal(start[:-1], weights[:-1])
+    assert start.sum() == pytest.approx(large.radius)
+    assert small.start_from(2 * start)[-1] == 0.0  # no room: all are scaled down

@@ -52,14 +52,14 @@ def export_libsvm(model: SVC, path: PathLike) -> None:
     Parameters
     ----------
     model : SVC
-        A fitted model with kernel linear, poly, rbf or sigmoid and integer labels.
+        A fitted model with kernel linear, poly, rbf or sigmoid, integer labels, and ``multiclass="ovo"``.
     path : str or path
         Output file; it is written completely or not at all.
 
     Raises
     ------
     ValueError
-        If LIBSVM has no such kernel or such labels.
+        If LIBSVM has no such kernel, such labels, or such a model.
     """
     check_savable(model)
     require(model.kernel in KERNEL_NAMES, f"LIBSVM has no kernel {model.kernel!r}, only {list(KERNEL_NAMES)}")

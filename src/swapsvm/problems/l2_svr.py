@@ -68,6 +68,10 @@ class L2SVR(Quadratic):
         """b = 0: all at the slack."""
         return np.where(variables == self.size - 1, self.radius or 1.0, 0.0)
 
+    def start_from(self, weights: np.ndarray) -> np.ndarray:
+        """The same b: the slack has the rest of the radius."""
+        return np.append(weights[:-1], max(float(self.radius or 1.0) - weights[:-1].sum(), 0.0))
+
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
         """Rows in random order, both signs together: one sign alone would bias the fit."""
         half = self.size // 2

@@ -61,7 +61,7 @@ def reduce_support(
     Parameters
     ----------
     model : SVC
-        After ``fit``; it is not changed.
+        After ``fit`` with ``multiclass="ovo"``; it is not changed.
     X, y, sample_weight
         What the model was fitted on.
     max_vectors : int, optional

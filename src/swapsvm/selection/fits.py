@@ -55,7 +55,7 @@ class Fits:
         with self._lock:
             solved = self._solved.setdefault((job.kernel, path.fold, path.variant), {})
             solved[path.name] = points
-            complete = len(solved) == len(self._paths.names(path.fold))
+            complete = len(solved) == len(self._paths.names[path.fold])
         for C in self._paths.order if complete else ():
             if cancelled.is_set() or self._time.is_over():
                 break

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, product
 from typing import cast
 
@@ -136,14 +137,16 @@ class Paths:
         weights = self.folds[fold].weights
         return [rows[weights[rows] > 0] for rows in self.targets.rows]
 
-    def names(self, fold: int) -> list[Name]:
-        """The problems of each candidate in a fold."""
-        return self.targets.names([g for g, rows in enumerate(self.groups(fold)) if len(rows)])
+    @cached_property
+    def names(self) -> list[list[Name]]:
+        """The problems of each candidate, for each fold."""
+        groups = [self.groups(fold) for fold in range(len(self.folds))]
+        return [self.targets.names([g for g, rows in enumerate(own) if len(rows)]) for own in groups]
 
     def jobs(self) -> list[Job]:
         """Kernel by kernel from the middle of the grid outwards, large jobs first; they do not depend on threads."""
         variants, targets = range(len(self.targets.variants)), self.targets
-        every = [Path(f, v, name) for f in range(len(self.folds)) for v in variants for name in self.names(f)]
+        every = [Path(f, v, name) for f in range(len(self.folds)) for v in variants for name in self.names[f]]
         together: list[list[Path]] = [[path] for path in every]
         if self._paths_share():
             by_groups = sorted(every, key=lambda path: targets.groups_of(path.name))
@@ -202,7 +205,8 @@ class Paths:
             run.resume()
         else:
             run = self.session.run(KernelState(problem), stop, observers)
-            run.begin(None if last is None else last.weights, START, np.random.default_rng(self.seed))
+            start = None if last is None else problem.start_from(last.weights)
+            run.begin(start, START, np.random.default_rng(self.seed))
         return run
 
 
