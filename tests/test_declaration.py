@@ -6,10 +6,10 @@ import re
 import pytest
 from sklearn.base import clone
 
-from swapsvm import SVC, SVCCV, SVDD, SVR, OneClassSVM
+from swapsvm import SVC, SVCCV, SVDD, SVR, SVRCV, OneClassSVM
 from swapsvm.estimators.declaration import estimator, parameter, same_parameter
 
-ESTIMATORS = [SVC, SVR, OneClassSVM, SVDD, SVCCV]
+ESTIMATORS = [SVC, SVR, OneClassSVM, SVDD, SVCCV, SVRCV]
 
 
 def documented(cls):

@@ -128,6 +128,25 @@ def test_the_value_never_falls_while_the_radius_changes(solver, epsilon):
     assert bool(state.weights.sum() > 10 * first) is (epsilon is not None)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, None])
+def test_a_problem_of_several_groups_is_that_of_their_union(epsilon):
+    X, y = data()
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    cut = Gram(Rbf(0.5), X, groups=[np.arange(7), np.arange(7, 12), np.arange(12, 30)])
+    whole = Gram(Rbf(0.5), X, groups=[np.r_[:7, 12:30]])
+    one, two = (
+        maximize(L2SVR.of(gram, y, 10.0, epsilon, weights, groups), solver="block", tol=1e-10)
+        for gram, groups in ((cut, [0, 2]), (whole, [0]))
+    )
+    assert one.value == pytest.approx(two.value, rel=1e-9)
+    models = [
+        L2SVR.of(gram, y, 10.0, epsilon, weights, groups).model(result.weights, result.value)
+        for gram, groups, result in ((cut, [0, 2], one), (whole, [0], two))
+    ]
+    np.testing.assert_array_equal(models[0].rows, models[1].rows)
+    np.testing.assert_allclose(models[0].coef, models[1].coef, atol=1e-3)
+
+
 def test_a_radius_needs_a_slack_vertex():
     X, _ = data()
     problem = L2SVR.of(Gram(Rbf(0.5), X), np.ones(30), 1.0, 0.1)
@@ -271,3 +290,14 @@ def test_a_kernel_that_is_not_positive_is_refused_or_warned_of():
     for solver in ("block", "swap2"):
         with pytest.raises((ValueError, ConvergenceWarning)):
             maximize(problem, solver, max_time=5)
+
+
+def test_a_start_from_another_radius_has_the_same_b():
+    X, y = data()
+    gram = Gram(Rbf(0.5), X)
+    small, large = (L2SVR.of(gram, y, C, None) for C in (1.0, 4.0))
+    weights = np.append(np.full(2 * len(y), small.radius / 100), small.radius * (1 - 0.02 * len(y)))
+    start = large.start_from(weights)
+    np.testing.assert_array_equal(start[:-1], weights[:-1])
+    assert start.sum() == pytest.approx(large.radius)
+    assert small.start_from(2 * start)[-1] == 0.0  # no room: all are scaled down

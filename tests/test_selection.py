@@ -13,10 +13,10 @@ from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from swapsvm import SVC, SVCCV, ConvergenceWarning, Gram
+from swapsvm import SVC, SVCCV, Gram
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC
-from swapsvm.selection.paths import FitLimit, pieces
+from swapsvm.selection.paths import pieces
 from swapsvm.selection.scores import Fit as ScoredFit
 from swapsvm.selection.scores import best, one_standard_error, results_of
 from swapsvm.state import KernelState
@@ -316,24 +316,6 @@ def test_every_fit_is_certified():
 
 
 # ---- limits, errors, interrupts -------------------------------------------------------------------------------
-
-
-def test_a_budget_for_each_fit():
-    X, y = few_digits(900)
-    search = SVCCV([64.0, 1e6], [0.2, 1.0], cv=3, max_time=1e-4, tol=1e-9, refit=False)
-    with pytest.warns(ConvergenceWarning, match="of 12 fits did not reach the gap"):
-        search.fit(X, y)
-    assert "max_time" in search.cv_results_["stop_reason"]
-    assert search.best_score_ > 0.5  # the models are still feasible
-
-
-def test_a_fit_shares_out_its_time_by_rows():
-    clock = FitLimit(10.0, rows=[10, 45, 45])
-    assert clock.share(10).limit == pytest.approx(20 / 3)  # no less than twice an equal share
-    clock.spend(1.0)
-    assert clock.share(45).limit == pytest.approx(9.0)
-    clock.spend(20.0)
-    assert 0 < clock.share(45).limit < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_models_are_made_only_for_those_who_ask(monkeypatch):
         def on_fit_task_end(self, estimator, context):
             return False
 
-    monkeypatch.setattr(SVC, "_pair_attributes", lambda *_: pytest.fail("nobody asked"))
+    monkeypatch.setattr(SVC, "_part_attributes", lambda *_: pytest.fail("nobody asked"))
     SVC().set_callbacks(Cheap(), callback.ProgressBar()).fit(X, Y)
 
 

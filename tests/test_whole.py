@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+
 from swapsvm import SVC, _core
 from swapsvm.fitting import session as sessions
 from swapsvm.gram import Gram

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .plotting import plot_trace
     from .reduction import reduce_support
     from .result import Result
-    from .selection import SVCCV
+    from .selection import SVCCV, SVRCV
     from .solve import maximize
     from .state import Sampling
     from .stopping import ConvergenceWarning
@@ -38,6 +38,7 @@ __all__ = [
     "SVCCV",
     "SVDD",
     "SVR",
+    "SVRCV",
     "Checkpoint",
     "ConvergenceWarning",
     "FitProgress",
@@ -55,6 +56,7 @@ __all__ = [
 HOMES = {
     "SVC": "estimators",
     "SVCCV": "selection",
+    "SVRCV": "selection",
     "SVDD": "estimators",
     "SVR": "estimators",
     "Checkpoint": "fitting.checkpoint",

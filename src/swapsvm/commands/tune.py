@@ -36,7 +36,7 @@ def add_tune(verbs: Verbs) -> None:
         help="relative gap P / D - 1 to reach (default: %(default)s)",
     )
     add("--rule", choices=RULES, default=default.rule, help="selection rule (default: %(default)s)")
-    add("--max-time", type=float, metavar="SECONDS", help="time limit of each fit")
+    add("--max-time", type=float, metavar="SECONDS", help="time limit of the search and the training after it")
     add("--jobs", type=int, metavar="N", help="threads (default: all)")
     add_json(parser)
 
@@ -58,7 +58,7 @@ def run_tune(arguments: argparse.Namespace) -> None:
     X, y = read_data(arguments)
     settings = {name: getattr(arguments, name) for name in ("gammas", "kernel", "tol", "rule", "max_time")}
     settings |= {"Cs": arguments.costs, "cv": arguments.folds, "n_jobs": arguments.jobs}
-    search = SVCCV(refit=bool(arguments.model), **settings)
+    search = SVCCV(refit=bool(arguments.model), verbose=1, **settings)
     say(f"searching on {X.shape[0]} rows x {X.shape[1]} features")
     started = time.perf_counter()
     with warnings_in_lines():
@@ -70,11 +70,13 @@ def run_tune(arguments: argparse.Namespace) -> None:
         "best": search.best_params_,
         "accuracy": float(search.best_score_),
         "points": len(search.cv_results_["params"]),
+        "scored": int(np.isfinite(search.cv_results_["mean_test_score"]).sum()),
         "folds": search.n_splits_,
         "seconds": seconds,
     }
     chosen = ", ".join(f"{name} = {float(value):g}" for name, value in search.best_params_.items())
-    text = f"best of {facts['points']} points in {facts['folds']} folds: {chosen}\n"
+    points = f"{facts['scored']} of {facts['points']}" if arguments.max_time else facts["points"]
+    text = f"best of {points} points in {facts['folds']} folds: {chosen}\n"
     text += f"cross-validation accuracy = {100 * search.best_score_:.4g}%; {seconds:.2f} s\n"
     if arguments.model:
         write_model(search.best_estimator_, arguments.model)

@@ -228,7 +228,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         names = getattr(self, "feature_names_in_", None)
         warn_of_scaling(gram, lambda: total_weight(sub.on(gram) for sub in plan), names)
 
-    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+    def value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """The type of kernel values."""
         return value_type(self, kernel, X)
 

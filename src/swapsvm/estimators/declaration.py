@@ -1,7 +1,8 @@
 """How estimators declare themselves: parameters with their documentation, and attributes of the fitted model.
 
 A class decorated with ``estimator`` is a dataclass whose fields are its parameters. Its constructor takes them by
-keyword, its own before those of its bases. ``{parameters}`` in its docstring becomes the documentation of all of them.
+keyword, its own before those of its bases, after those that can also be given by position. ``{parameters}`` in its
+docstring becomes the documentation of all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def estimator(cls: type[Class]) -> type[Class]:
     """Make the parameters of a class its constructor and its documentation."""
     own = inspect.get_annotations(cls)
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)  # its fields are known at run time only
-    ordered = sorted(fields(made), key=lambda found: found.name not in own)
+    ordered = sorted(fields(made), key=lambda found: (bool(found.kw_only), found.name not in own))
     signature = inspect.signature(made.__init__)
     names = ["self", *(found.name for found in ordered)]
     made.__init__.__signature__ = signature.replace(parameters=[signature.parameters[name] for name in names])
@@ -51,7 +52,7 @@ def _documented(name: str, default: object, kind: str, text: str) -> str:
 class ModelAttribute(Generic[Value]):
     """A read-only attribute that is read from ``model_``, and missing before the fit."""
 
-    def __init__(self, read: Callable[[Any], Value]) -> None:  # of an Expansion or a Pairwise
+    def __init__(self, read: Callable[[Any], Value]) -> None:  # of an Expansion or a ByClass
         self._read = read
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -55,7 +55,7 @@ class Detector(OutlierMixin, KernelMachine):
         kernel = fitted_kernel(self, X, weights)
         weights = merged(self, X, np.zeros(X.shape[0]), weights)
         rows = np.flatnonzero(weights)
-        gram = session.open_gram(kernel, X, [rows], self._value_type(kernel, X))
+        gram = session.open_gram(kernel, X, [rows], self.value_type(kernel, X))
         length = self._mean_length(gram, weights)
         total = float(self.slack * length * weights.sum())
         self.C_ = 1.0 / total if total > 0 else float("inf")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -25,10 +24,10 @@ from ..fitting.inputs import (
 )
 from ..fitting.separation import check_separable
 from ..fitting.session import Reader, Session
-from ..fitting.subproblems import PairOfClasses, Solution
+from ..fitting.subproblems import Classification, Solution
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import Pair, Pairwise, sides
+from ..models import SCHEMES, ByClass, Name, Scheme, scheme_of
 from ..parameters import check_number
 from ..problems import Coefficients
 from ..result import Result
@@ -40,7 +39,8 @@ from .declaration import ModelAttribute, estimator, parameter
 class SVC(ClassifierMixin, KernelMachine):
     """Kernel support vector classifier with squared hinge loss, trained on the simplex and certified.
 
-    The problem solved, for each pair of classes, is the L2-SVM with a regularized bias,
+    The problem solved, for each pair of classes (or each class against all others, see ``multiclass``), is the L2-SVM
+    with a regularized bias,
 
         min over w, b, xi:  1/2 |w|^2 + 1/2 b^2 + C/2 sum_i s_i xi_i^2,   y_i (w'phi(x_i) + b) >= 1 - xi_i,
 
@@ -57,9 +57,11 @@ class SVC(ClassifierMixin, KernelMachine):
         As in scikit-learn.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn's SVC. ``n_iter_`` has one entry per pair of classes; ``fit_status_`` is 0 if all converged.
-        Where rows are merged (see Notes), ``support_`` lists only the first of equal rows.
-    model_ : Pairwise
-        The decision functions of all pairs of classes, from which these attributes are read.
+        Where rows are merged (see Notes), ``support_`` lists only the first of equal rows. With ``multiclass="ovr"``
+        and more than two classes these, and the certificate, have one entry per class in place of one per pair, and
+        ``dual_coef_`` has the shape (n_classes, n_SV).
+    model_ : Pairwise or AgainstRest
+        The decision functions of all pairs of classes, or of all classes, from which these attributes are read.
     primal_value_, dual_value_ : array of shape (n_pairs,)
         The certificate of each pair of classes: P, the primal value of the best multiple of the decision function, and
         D, the dual value, both recomputed in double precision, rounding included. The optimum lies between them.
@@ -125,8 +127,21 @@ class SVC(ClassifierMixin, KernelMachine):
         above 32768 rows in a pair of classes they are not called.
         """,
     )
+    multiclass: str = parameter(
+        default="ovo",
+        kind='{"ovo", "ovr"}',
+        text="""
+        How more than two classes are trained: ``"ovo"``, one problem for each pair of classes, whose votes decide, or
+        ``"ovr"``, one problem for each class against all others, of which the largest decision value decides.
+        """,
+    )
     decision_function_shape: str = parameter(
-        default="ovr", kind='{"ovr", "ovo"}', text="Shape of ``decision_function`` for more than two classes."
+        default="ovr",
+        kind='{"ovr", "ovo"}',
+        text="""
+        Shape of ``decision_function`` for more than two classes: a column for each class, or, only with
+        ``multiclass="ovo"``, for each pair of classes.
+        """,
     )
 
     dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef)
@@ -143,11 +158,12 @@ class SVC(ClassifierMixin, KernelMachine):
         kernel = fitted_kernel(self, X, weights)
         weights = merged(self, X, labels, weights)
         groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
-        plan = self._plan(groups, classes, unless_ones(weights))
-        gram = session.open_gram(kernel, X, groups, self._value_type(kernel, X), plan)
-        found, results = self._functions(session, gram, plan, partial(self._pair_attributes, classes))
-        functions = {sub.pair: function for sub, function in zip(plan, found, strict=True)}
-        self.model_: Pairwise = self._pairwise(X, kernel, groups, functions)
+        scheme = scheme_of(self.multiclass, len(classes))
+        plan = self._plan(scheme, groups, classes, unless_ones(weights))
+        gram = session.open_gram(kernel, X, groups, self.value_type(kernel, X), plan)
+        found, results = self._functions(session, gram, plan, partial(self._part_attributes, scheme, classes))
+        functions = {sub.about: function for sub, function in zip(plan, found, strict=True)}
+        self.model_: ByClass = self._exact(scheme.model(X, kernel, groups, functions))
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._set_certificate(plan, results)
@@ -155,9 +171,9 @@ class SVC(ClassifierMixin, KernelMachine):
         self.dual_value_ = np.array([result.dual_value for result in results])
 
     def _functions(
-        self, session: Session, gram: Gram, plan: list[PairOfClasses], read: Reader[PairOfClasses]
+        self, session: Session, gram: Gram, plan: list[Classification], read: Reader[Classification]
     ) -> tuple[list[Coefficients], list[Result]]:
-        """The decision function of each pair of classes, and its certificate."""
+        """The decision function of each problem, and its certificate."""
         if self.max_vectors is not None and is_budget(self.max_vectors, gram):
             return self._solve_over_few(session, gram, plan, read, int(self.max_vectors))
         results = self._solve(session, gram, plan, read)
@@ -174,49 +190,50 @@ class SVC(ClassifierMixin, KernelMachine):
             raise ValueError("max_vectors needs a finite C: few vectors leave no hard margin (C=inf)")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
+        if self.multiclass not in SCHEMES:
+            raise ValueError(f"multiclass={self.multiclass!r} must be one of {', '.join(map(repr, SCHEMES))}")
+        if (self.multiclass, self.decision_function_shape) == ("ovr", "ovo"):
+            raise ValueError("decision_function_shape='ovo' needs the pairs of classes of multiclass='ovo'")
 
-    def _plan(self, groups: list[np.ndarray], classes: np.ndarray, weights: np.ndarray | None) -> list[PairOfClasses]:
+    def _plan(
+        self, scheme: Scheme, groups: list[np.ndarray], classes: np.ndarray, weights: np.ndarray | None
+    ) -> list[Classification]:
         present = [c for c, rows in enumerate(groups) if len(rows)]
         if len(present) < 2:
             raise ValueError(f"at least two classes with positive weight are needed; got {len(present)} class")
 
         names, sizes = classes.tolist(), [len(rows) for rows in groups]
 
-        def of(pair: Pair) -> PairOfClasses:
-            labels, rows = (names[pair[0]], names[pair[1]]), sizes[pair[0]] + sizes[pair[1]]
-            return PairOfClasses(labels, rows, self.C, weights, pair, *sides(pair, len(groups)))
+        def of(about: Name, positive: Name, negative: Name) -> Classification:
+            rows, labels = sum(sizes[c] for c in (*positive, *negative)), tuple(names[c] for c in about)
+            return Classification(labels, rows, self.C, weights, about, positive, negative)
 
-        return [of(pair) for pair in combinations(present, 2)]
+        return [of(about, *sides) for about, sides in scheme.sides(present, len(groups)).items()]
 
-    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+    def value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """Without a ridge, rounding of single precision would decide whether classes are separable."""
-        return np.dtype(np.float64) if np.isinf(self.C) else super()._value_type(kernel, X)
+        return np.dtype(np.float64) if np.isinf(self.C) else super().value_type(kernel, X)
 
-    def _pair_attributes(
-        self, classes: np.ndarray, sub: PairOfClasses, gram: Gram, at: Solution
+    def _part_attributes(
+        self, scheme: Scheme, classes: np.ndarray, sub: Classification, gram: Gram, at: Solution
     ) -> Mapping[str, object]:
-        """Attributes of an estimator that is fitted to one pair of classes, of which ``classes_[1]`` is positive."""
-        function, (positive, _) = sub.function(gram, at), sides((0, 1), 2)
-        if sub.positive != sub.pair[positive]:
-            function = Coefficients(function.rows, -function.coef, -function.intercept)
-        groups = [gram.groups[c] for c in sub.pair]
-        model = self._pairwise(gram.X, gram.kernel, groups, {(0, 1): function})
-        return {"model_": model, "classes_": classes[list(sub.pair)]}
+        """Attributes of an estimator that is fitted to one problem."""
+        function = sub.function(gram, at)
+        model, own = scheme.part(gram.X, gram.kernel, gram.groups, sub.about, function)
+        return {"model_": self._exact(model), "classes_": classes[own]}
 
-    def _pairwise(
-        self, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Mapping[Pair, Coefficients]
-    ) -> Pairwise:
-        model = Pairwise.of(X, kernel, groups, functions)
-        if np.isinf(self.C):  # decisions in single precision could put a row on the wrong side of a small margin
-            rows = model.vectors.rows.astype(np.float64)
-            model = replace(model, vectors=replace(model.vectors, rows=rows))
-        return model
+    def _exact(self, model: ByClass) -> ByClass:
+        """With C=inf in double: single precision could put a row on the wrong side of a small margin."""
+        if not np.isinf(self.C):
+            return model
+        return replace(model, vectors=replace(model.vectors, rows=model.vectors.rows.astype(np.float64)))
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Two classes: shape (n_samples,), positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes,
         ties broken by summed decision values) or per pair of classes (``"ovo"``: positive for the first of the pair).
+        With ``multiclass="ovr"`` one column per class, its own decision value; -inf for a class without rows.
         """
         rows = new_rows(self, X)
         decisions = self.model_.decisions(rows, self._threads())
@@ -225,13 +242,17 @@ class SVC(ClassifierMixin, KernelMachine):
         return decisions if self.decision_function_shape == "ovo" else self.model_.scores(decisions)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """The class of each row; with more than two classes by votes of the pairs, ties by summed decision values."""
+        """The class of each row.
+
+        With more than two classes by votes of the pairs, ties by summed decision values, or with ``multiclass="ovr"``
+        by the largest decision value.
+        """
         rows = new_rows(self, X)
         decisions = self.model_.certain_decisions(rows, self._threads())
         return np.asarray(self.classes_[self.model_.winners(decisions)])
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the features, for a linear kernel: one row per pair of classes."""
+        """Weights of the features, for a linear kernel: one row per pair of classes, or with "ovr" per class."""
         self._check_linear("coef_")
         return self.model_.linear_coefficients()

@@ -118,7 +118,7 @@ class SVR(RegressorMixin, KernelMachine):
         kernel = fitted_kernel(self, X, weights)
         weights = merged(self, X, y, weights)
         rows = np.flatnonzero(weights > 0)
-        gram = session.open_gram(kernel, X, [rows], self._value_type(kernel, X))
+        gram = session.open_gram(kernel, X, [rows], self.value_type(kernel, X))
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
         only = Regression((), len(rows), self.C, unless_ones(weights), y.astype(np.float64), epsilon)
         if self.max_vectors is not None and is_budget(self.max_vectors, gram):
@@ -142,9 +142,9 @@ class SVR(RegressorMixin, KernelMachine):
         elif self.max_vectors is not None:
             raise ValueError("max_vectors needs a tube of given width: set epsilon to a number, not to 'auto'")
 
-    def _value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
+    def value_type(self, kernel: Kernel, X: Matrix) -> np.dtype:
         """Single precision has no digits for the ridge 1/C beside kernel values that are millions of times larger."""
-        chosen = super()._value_type(kernel, X)
+        chosen = super().value_type(kernel, X)
         if chosen.itemsize >= X.dtype.itemsize:
             return chosen
         small = self.C * Gram(kernel, X, cache_size=0).diagonal().max() < LARGEST_RATIO

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..container import require
 from ..estimators import SVC
-from ..models import Pairwise, Vectors
+from ..models import ByClass, Vectors, scheme_of
 
 
 def check_svc(model: SVC) -> None:
@@ -21,6 +21,8 @@ def check_svc(model: SVC) -> None:
     if kernel.name != "precomputed":
         kernel.spec()  # the core checks types and ranges
     _check_classes(model)
+    kind = scheme_of(model.multiclass, len(model.classes_)).model_type
+    require(isinstance(model.model_, kind), f"its parameter multiclass={model.multiclass!r} is not that of its fit")
     _check_coefficients(model.model_, len(model.classes_))
     _check_sizes(model)
     _check_vectors(model.model_.vectors, model.n_features_in_, model.shape_fit_[0])
@@ -36,16 +38,17 @@ def _check_classes(model: SVC) -> None:
     require(_are_numbers(model.class_weight_), "class_weight_ has entries that are not finite numbers")
 
 
-def _check_coefficients(model: Pairwise, n_classes: int) -> None:
-    present, counts, total, n_pairs = model.present, model.counts, len(model.vectors), n_classes * (n_classes - 1) // 2
+def _check_coefficients(model: ByClass, n_classes: int) -> None:
+    present, counts, total = model.present, model.counts, len(model.vectors)
     ordered = all(map(_is_size, present)) and list(present) == sorted(set(present))
     require(ordered, "its present classes are not in order")
     require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
     require(_are_integers(counts, (n_classes,)), f"n_support_ is not {n_classes} integers")
     require(counts.min() >= 0 and sum(map(int, counts)) == total, f"n_support_ does not add up to {total}")
-    shape = (max(n_classes - 1, 1), total)
+    lines, n_functions = model.lines_and_functions(n_classes)
+    shape = (lines, total)
     require(_are_numbers(model.coef, shape), f"dual_coef_ is not a table {shape} of finite numbers")
-    require(_are_numbers(model.intercept, (n_pairs,)), f"intercept_ is not {n_pairs} finite numbers")
+    require(_are_numbers(model.intercept, (n_functions,)), f"intercept_ is not {n_functions} finite numbers")
     require(model.coef.dtype == np.float64 == model.intercept.dtype, "its coefficients are not in float64")
 
 

@@ -19,7 +19,7 @@ from ..arrays import Matrix
 from ..container import Json, as_list, as_mapping, as_sizes, as_text, require
 from ..estimators import SVC
 from ..kernels import KERNELS, Function, Kernel
-from ..models import Pairwise, Vectors
+from ..models import SCHEMES, Vectors, scheme_of
 from ..state import Sampling
 from .checks import check_csr, check_svc
 
@@ -115,8 +115,10 @@ def svc_of(header: Header, arrays: Arrays) -> SVC:
     for name in VALUES:
         arrays.setdefault(name, np.full(arrays["n_iter_"].shape, np.nan))
     model = SVC().set_params(**parameters)
+    require(model.multiclass in SCHEMES, f"its multiclass={model.multiclass!r} is unknown")
+    kind = scheme_of(model.multiclass, len(arrays["classes_"])).model_type
     model.set_fitted(
-        model_=Pairwise(vectors, counts, coef, intercept, as_sizes(header["present"])),
+        model_=kind(vectors, counts, coef, intercept, as_sizes(header["present"])),
         n_features_in_=header["n_features_in_"],
         shape_fit_=as_sizes(header["shape_fit_"]),
         **_certificate(certificate),

@@ -52,17 +52,22 @@ def export_libsvm(model: SVC, path: PathLike) -> None:
     Parameters
     ----------
     model : SVC
-        A fitted model with kernel linear, poly, rbf or sigmoid and integer labels.
+        A fitted model with kernel linear, poly, rbf or sigmoid, integer labels, and ``multiclass="ovo"``.
     path : str or path
         Output file; it is written completely or not at all.
 
     Raises
     ------
     ValueError
-        If LIBSVM has no such kernel or such labels.
+        If LIBSVM has no such kernel, such labels, or such a model.
     """
     check_savable(model)
     require(model.kernel in KERNEL_NAMES, f"LIBSVM has no kernel {model.kernel!r}, only {list(KERNEL_NAMES)}")
+    if not isinstance(model.model_, Pairwise):
+        raise ValueError(
+            f"LIBSVM has pairs of classes only, not multiclass={model.multiclass!r}: use another format, or fit with "
+            "multiclass='ovo'"
+        )
     labels = _integers(model.classes_)
     with whole_file(path) as file:
         for line in _lines(model.model_, labels):

@@ -2,6 +2,8 @@
 
     x -> kernel with the support vectors (n, vectors) -> times coefficients plus intercepts (n, pairs) -> votes -> label
 
+With ``multiclass="ovr"`` there is a decision value for each class, and no vote.
+
 ONNX has an operator for support vector machines, but runtimes disagree about its signs, ties and precision, so the
 graph uses sums, products and exponentials. Everything is computed in double precision.
 """
@@ -17,7 +19,7 @@ from .. import __version__
 from ..container import require
 from ..estimators import SVC
 from ..kernels import Kernel, Laplacian, Linear, Poly, Precomputed, Rbf, Sigmoid
-from ..models import Pairwise
+from ..models import ByClass, Pairwise
 from ..writing import PathLike, whole_file
 from .fields import check_savable
 
@@ -123,16 +125,22 @@ def _label_array(classes: np.ndarray) -> np.ndarray:
     return classes.astype(kinds[kind])
 
 
-def _decisions(graph: Graph, pairwise: Pairwise, rows: str) -> str:
-    """Decision values of the pairs."""
-    if isinstance(pairwise.vectors.kernel, Precomputed):
-        values = graph.node("Gather", rows, pairwise.vectors.support.astype(np.int64), axis=1)
+def _decisions(graph: Graph, model: ByClass, rows: str) -> str:
+    """Decision values of the functions."""
+    if isinstance(model.vectors.kernel, Precomputed):
+        values = graph.node("Gather", rows, model.vectors.support.astype(np.int64), axis=1)
     else:
-        vectors = pairwise.vectors.rows
+        vectors = model.vectors.rows
         dense = (vectors if isinstance(vectors, np.ndarray) else vectors.toarray()).astype(np.float64)
-        values = _kernel_values(graph, pairwise.vectors.kernel, rows, dense)
-    coefs = np.stack([pairwise.coefficients(pair) for pair in pairwise.pairs], axis=1)  # (vectors, pairs)
-    return graph.node("Add", graph.node("MatMul", values, coefs), pairwise.intercept)
+        values = _kernel_values(graph, model.vectors.kernel, rows, dense)
+    return graph.node("Add", graph.node("MatMul", values, _coefficients(model)), model.intercept)
+
+
+def _coefficients(model: ByClass) -> np.ndarray:
+    """Of each vector in each function."""
+    if isinstance(model, Pairwise):
+        return np.stack([model.coefficients(pair) for pair in model.pairs], axis=1)
+    return np.ascontiguousarray(model.coef.T)
 
 
 def _kernel_values(graph: Graph, kernel: Kernel, rows: str, vectors: np.ndarray) -> str:
@@ -171,22 +179,33 @@ def _outputs(graph: Graph, model: SVC, decisions: str, labels: np.ndarray) -> No
         positive = graph.node("Greater", "decision", np.float64(0))
         winner = graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
     else:
-        scores = _one_versus_rest(graph, model.model_, decisions)
+        scores = _scores(graph, model.model_, decisions)
         winner = graph.node("ArgMax", scores, axis=1, keepdims=0)
         graph.node("Identity", decisions if model.decision_function_shape == "ovo" else scores, output="decision")
     graph.node("Gather", labels, winner, output="label")
 
 
-def _one_versus_rest(graph: Graph, pairwise: Pairwise, decisions: str) -> str:
+def _scores(graph: Graph, model: ByClass, decisions: str) -> str:
+    """One score for each class."""
+    if isinstance(model, Pairwise):
+        return _votes(graph, model, decisions)
+    return graph.node("Add", decisions, _unless_present(model, -np.inf))
+
+
+def _unless_present(model: ByClass, value: float) -> np.ndarray:
+    """The value for classes without training rows, 0 for the others."""
+    return np.array([0.0 if c in model.present else value for c in range(model.n_classes)])
+
+
+def _votes(graph: Graph, pairwise: Pairwise, decisions: str) -> str:
     """Votes, ties broken by summed decision values, as ``models.votes.one_versus_rest``."""
     first, second = np.zeros((2, len(pairwise.pairs), pairwise.n_classes))  # the classes of each pair: 0 or 1
     for k, (a, b) in enumerate(pairwise.pairs):
         if a in pairwise.present and b in pairwise.present:
             first[k, a] = second[k, b] = 1.0
-    absent = np.array([-1.0 if c not in pairwise.present else 0.0 for c in range(pairwise.n_classes)])
     wins = graph.node("Cast", graph.node("GreaterOrEqual", decisions, np.float64(0)), to=graph.onnx.TensorProto.DOUBLE)
     votes = graph.node("Add", graph.node("MatMul", wins, first - second), second.sum(axis=0))
     confidence = graph.node("MatMul", decisions, first - second)
     size = graph.node("Mul", graph.node("Add", graph.node("Abs", confidence), np.float64(1)), np.float64(3))
     scores = graph.node("Add", votes, graph.node("Div", confidence, size))
-    return graph.node("Add", scores, absent)
+    return graph.node("Add", scores, _unless_present(pairwise, -1.0))

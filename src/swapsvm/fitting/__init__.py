@@ -3,7 +3,7 @@
 ::
 
     inputs ── rows, weights, kernel, precision      duplicates, diagnosis, separation
-    Subproblem ── PairOfClasses, Regression, Detection
+    Subproblem ── Classification, Regression, Detection
     Session ─┬─ PlanRuns ── Run (one for each problem), workers: side by side or one after the other
              ├─ TimeBudget, Interrupts             what stops runs
              ├─ Observers, Tasks                   who watches: callbacks, bar, log; scikit-learn's callbacks

@@ -144,16 +144,17 @@ def fit_over_few(
     else:
         room = gram.core.cache_budget // (FEATURE_BYTES * max(sub.rows for sub in plan))
         wanted = max(count, min(max(RANDOM * count, FEWEST_RANDOM), room))
-        functions, results = FewRuns(early, gram, plan, _random_rows(gram, wanted, rng)).solve()
+        functions, results = FewRuns(early, gram, plan, _random_rows(gram, plan, wanted, rng)).solve()
     rough = Rough(gram, plan, functions, results)
     vectors = _chosen(rough, count, rng, _end_of_choice(session))
     logger.info("%d vectors chosen for %d rows", len(vectors), sum(map(len, gram.groups)))
     return FewRuns(session, gram, plan, vectors, rough, proves=small or rough.is_cut_short).solve()
 
 
-def _random_rows(gram: Gram, count: int, rng: np.random.Generator) -> np.ndarray:
-    """This many random vectors for problems of one group, or of two."""
-    share = max(count // min(len(gram.groups), 2), 1)
+def _random_rows(gram: Gram, plan: Sequence[Supervised], count: int, rng: np.random.Generator) -> np.ndarray:
+    """This many random vectors for each problem."""
+    groups = max(len({group for group, _ in sub.on(gram).segments}) for sub in plan)
+    share = max(count // groups, 1)
     return np.concatenate([rng.choice(group, min(share, len(group)), replace=False) for group in gram.groups])
 
 

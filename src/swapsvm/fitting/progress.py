@@ -37,7 +37,8 @@ class FitProgress(Progress):
     target : float
         The gap at which the problem ends.
     pair : tuple
-        The two class labels; empty if the fit has a single problem without labels.
+        The two class labels, or with ``multiclass="ovr"`` that of the class against all others; empty if the fit has
+        a single problem without labels.
     pairs_done, pairs : int
         How many problems are done, and how many there are.
     """
@@ -59,7 +60,7 @@ class FitProgress(Progress):
 
 
 Callback = Callable[[FitProgress], object]
-Display = Callable[[FitProgress], None]
+Display = Callable[[str, float, str], None]  # which problem of how many, how much of all is done, and its numbers
 ReadRun = Callable[[Run], Mapping[str, object]]  # attributes of an estimator fitted to the present weights of a run
 
 
@@ -144,7 +145,7 @@ class ProblemObserver:
             answers = [callback(told) for callback in all_of.callbacks]
             all_of.stopped = all_of.stopped or any(answer is False for answer in answers)
             if all_of.display:
-                all_of.display(told)
+                all_of.display(format_place(told), told.pairs_done + told.part, format_progress(told))
             return self._tell_tasks(told, run) and not all_of.stopped
 
     def _tell_tasks(self, told: FitProgress, run: Run) -> bool:
@@ -156,14 +157,14 @@ class ProblemObserver:
         return goes_on
 
 
-def open_display(pairs: int) -> AbstractContextManager[Display]:
+def open_display(total: int) -> AbstractContextManager[Display]:
     """A bar if stderr is a terminal and rich is installed, else a line every few seconds."""
     if sys.stderr.isatty():
         try:
             from .bar import Bar
         except ImportError:
             return nullcontext(Lines())
-        return Bar(pairs)
+        return Bar(total)
     return nullcontext(Lines())
 
 
@@ -173,12 +174,17 @@ class Lines:
     def __init__(self) -> None:
         self._next = time.monotonic()
 
-    def __call__(self, progress: FitProgress) -> None:
+    def __call__(self, place: str, done: float, text: str) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + SECONDS_PER_LINE
-            sys.stderr.write(
-                f"swapsvm: pair {progress.pairs_done + 1} of {progress.pairs}, {format_progress(progress)}\n"
-            )
+            sys.stderr.write(f"swapsvm: {place}, {text}\n")
+            sys.stderr.flush()
+
+
+def format_place(progress: FitProgress) -> str:
+    """Which problem of how many."""
+    noun = "class" if len(progress.pair) == 1 else "pair"
+    return f"{noun} {progress.pairs_done + 1} of {progress.pairs}"
 
 
 def format_progress(progress: FitProgress) -> str:

@@ -9,13 +9,14 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..gram import Gram
-from ..models import Pair
+from ..models import Name
 from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic
 from ..stopping import Stop
 from .separation import Inseparable
 
 Labels = tuple[object, ...]
 Sides = tuple[list[int], list[int]]  # positive and negative groups of the Gram
+NAMES = ("the fit", "class {!r} against the others", "classes {!r} and {!r}")  # by the number of labels
 
 
 class Solution(Protocol):
@@ -35,8 +36,9 @@ class Solution(Protocol):
 class Subproblem(ABC):
     """One problem of a fit.
 
-    ``labels`` identify it to users and from one fit to the next: a pair of class labels, or nothing if the fit has only
-    one problem. ``weights`` has one number for each row of the data, or is None if all are 1.
+    ``labels`` identify it to users and from one fit to the next: a pair of class labels, the label of a class against
+    all others, or nothing if the fit has only one problem. ``weights`` has one number for each row of the data, or is
+    None if all are 1.
     """
 
     strength: ClassVar[str] = "C"  # the parameter of the estimator that C comes from
@@ -61,7 +63,7 @@ class Subproblem(ABC):
     @property
     def name(self) -> str:
         """The name shown to users."""
-        return "classes {!r} and {!r}".format(*self.labels) if self.labels else "the fit"
+        return NAMES[len(self.labels)].format(*self.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +79,12 @@ class Supervised(Subproblem):
 
 
 @dataclass(frozen=True, eq=False)
-class PairOfClasses(Supervised):
-    """Two classes, which are groups of the Gram."""
+class Classification(Supervised):
+    """Classes against others, such as the two of a pair; each is a group of the Gram."""
 
-    pair: Pair
-    positive: int
-    negative: int
+    about: Name  # in the scheme that it belongs to
+    positive: Name
+    negative: Name
 
     def on(self, gram: Gram) -> L2SVC:
         return L2SVC.of(gram, self.positive, self.negative, self.C, self.weights)
@@ -92,7 +94,7 @@ class PairOfClasses(Supervised):
 
     @property
     def sides(self) -> Sides | None:
-        return None if np.isinf(self.C) else ([self.positive], [self.negative])
+        return None if np.isinf(self.C) else (list(self.positive), list(self.negative))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,26 +4,37 @@
 
     Vectors ─┬─ Expansion    one function: SVR, OneClassSVM
              │     └─ Center     distances from a point: SVDD
-             └─ Pairwise     one function for each pair of classes: SVC
-                   └─ votes
+             └─ ByClass ─┬─ Pairwise       one function for each pair of classes: SVC
+                         │     └─ votes
+                         └─ AgainstRest    one function for each class: SVC(multiclass="ovr")
 
-    Sums     of kernel values over groups of vectors, which both are made of
+    Sums       of kernel values over groups of vectors, which all of them are made of
+    Scheme     which problems several classes are made into, and which of these models
 """
 
+from .against_rest import AgainstRest
+from .by_class import ByClass
 from .center import Center
 from .expansion import Expansion
 from .pairwise import Pair, Pairwise, sides
+from .schemes import SCHEMES, Name, Scheme, scheme_of
 from .vectors import Vectors
 from .votes import count_votes, has_sure_winner, one_versus_rest
 
 __all__ = [
+    "SCHEMES",
+    "AgainstRest",
+    "ByClass",
     "Center",
     "Expansion",
+    "Name",
     "Pair",
     "Pairwise",
+    "Scheme",
     "Vectors",
     "count_votes",
     "has_sure_winner",
     "one_versus_rest",
+    "scheme_of",
     "sides",
 ]

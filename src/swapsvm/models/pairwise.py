@@ -17,15 +17,14 @@ from itertools import combinations
 import numpy as np
 
 from ..arrays import Matrix
-from ..kernels import Kernel, Rbf
+from ..kernels import Kernel
 from ..problems import Coefficients
-from .part import Part
+from .by_class import ByClass, vectors_by_class
 from .sums import Sums
 from .vectors import Vectors
 from .votes import has_sure_winner, one_versus_rest
 
 Pair = tuple[int, int]
-FEW_VALUES = 1 << 16  # kernel values that are computed in double at once: bounds for single precision would take longer
 
 
 def sides(pair: Pair, n_classes: int) -> Pair:
@@ -34,18 +33,15 @@ def sides(pair: Pair, n_classes: int) -> Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairwise(Part):
-    """Decision functions of all pairs of classes over one set of support vectors.
+class Pairwise(ByClass):
+    """Decision functions of all pairs of classes; ``coef`` has the shape (max(n_classes - 1, 1), vectors).
 
-    ``counts`` holds the number of vectors per class, ``coef`` has the shape (max(n_classes - 1, 1), vectors), and
-    ``present`` lists the classes that had rows of positive weight: the others take part in no vote.
+    Classes without rows of positive weight take part in no vote.
     """
 
-    vectors: Vectors
-    counts: np.ndarray
-    coef: np.ndarray
-    intercept: np.ndarray
-    present: tuple[int, ...]
+    @staticmethod
+    def lines_and_functions(n_classes: int) -> tuple[int, int]:
+        return max(n_classes - 1, 1), n_classes * (n_classes - 1) // 2
 
     @classmethod
     def of(
@@ -56,15 +52,9 @@ class Pairwise(Part):
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
         found = list(functions.values())
-        rows = np.concatenate([function.rows for function in found])
-        used = np.zeros(X.shape[0], dtype=bool)
-        used[rows] = True
-        by_class = [own[used[own]] for own in groups]
-        vectors = Vectors.of(X, kernel, np.concatenate(by_class))
-        model = cls._of_zeros(vectors, [len(own) for own in by_class], [c for c, own in enumerate(groups) if len(own)])
-        place = np.empty(X.shape[0], np.intp)
-        place[vectors.support] = np.arange(len(vectors))
-        at, pairs = place[rows], np.array(list(functions))
+        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
+        model = cls._of_zeros(vectors, counts, [c for c, own in enumerate(groups) if len(own)])
+        at, pairs = place[np.concatenate([function.rows for function in found])], np.array(list(functions))
         first, second = np.repeat(pairs, [len(function.rows) for function in found], axis=0).T
         lines = _lines(first, second, model.owner[at], len(groups))
         model.coef[lines, at] = np.concatenate([function.coef for function in found])
@@ -72,14 +62,10 @@ class Pairwise(Part):
         return model
 
     @classmethod
-    def _of_zeros(cls, vectors: Vectors, counts: Sequence[int], present: Sequence[int]) -> Pairwise:
-        n_classes = len(counts)
-        coef, intercept = np.zeros((max(n_classes - 1, 1), len(vectors))), np.zeros(n_classes * (n_classes - 1) // 2)
+    def _of_zeros(cls, vectors: Vectors, counts: Sequence[int] | np.ndarray, present: Sequence[int]) -> Pairwise:
+        lines, n_pairs = cls.lines_and_functions(len(counts))
+        coef, intercept = np.zeros((lines, len(vectors))), np.zeros(n_pairs)
         return cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(present))
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.counts)
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -92,16 +78,6 @@ class Pairwise(Part):
         places = np.zeros((self.n_classes, self.n_classes), np.int32)
         places[np.triu_indices(self.n_classes, 1)] = np.arange(len(self.intercept))
         return places + places.T
-
-    @property
-    def owner(self) -> np.ndarray:
-        """The class of each vector."""
-        return np.repeat(np.arange(self.n_classes), self.counts)
-
-    def own(self, c: int) -> slice:
-        """The vectors of a class."""
-        end = int(self.counts[: c + 1].sum())
-        return slice(end - int(self.counts[c]), end)
 
     def coefficients(self, pair: Pair) -> np.ndarray:
         """The coefficient of every vector in the function of a pair: 0 for vectors of other classes."""
@@ -151,25 +127,11 @@ class Pairwise(Part):
         others = self._places[~np.eye(self.n_classes, dtype=bool)].reshape(self.n_classes, -1)
         return Sums(self.vectors, np.ascontiguousarray(self.coef), np.cumsum(self.counts, dtype=np.int64), others)
 
-    def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """Decision values that lead to the same class as those of double precision, but faster.
-
-        Kernel values are computed in single precision, with a bound on the rounding of their sum. Rows whose sign, or
-        whose winner of the vote, could depend on it are computed again in double.
-        """
-        in_double = X.dtype == self.vectors.rows.dtype == np.float64
-        few = X.shape[0] * len(self.vectors) <= FEW_VALUES
-        if few or not in_double or not isinstance(self.vectors.kernel, Rbf):
-            return self.decisions(X, threads)
-        decisions = self.decisions(X, threads, single=True)
-        bound = self.vectors.rounding(X, self._largest_sum())
+    def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """Whether the sign, or the winner of the vote, is the same for all values within the bound."""
         if self.n_classes == 2:
-            doubtful = ~(np.abs(decisions[:, 0]) > bound)  # NaN is doubtful
-        else:
-            doubtful = ~has_sure_winner(decisions, bound, self.n_classes)
-        if doubtful.any():
-            decisions[doubtful] = self.decisions(X[np.flatnonzero(doubtful)], threads)
-        return decisions
+            return np.asarray(np.abs(decisions[:, 0]) > bound)  # NaN is doubtful
+        return has_sure_winner(decisions, bound, self.n_classes)
 
     def scores(self, decisions: np.ndarray) -> np.ndarray:
         """One score for each class: its votes, ties broken by summed decision values."""
@@ -181,7 +143,7 @@ class Pairwise(Part):
             return (decisions[:, 0] > 0).astype(int)
         return np.argmax(self.scores(decisions), axis=1)
 
-    def _largest_sum(self) -> float:
+    def largest_sum(self) -> float:
         """The largest sum of absolute coefficients in any pair: two classes, one row of coefficients each."""
         owner = self.owner
         sums = np.array([np.bincount(owner, row, minlength=self.n_classes) for row in np.abs(self.coef)])

@@ -33,8 +33,9 @@ class Sums(Part):
 
     @classmethod
     def of_all(cls, vectors: Vectors, coef: np.ndarray) -> Sums:
-        """One group of all vectors, with one line of coefficients and one output."""
-        return cls(vectors, np.ascontiguousarray(coef), np.array([len(vectors)]), np.zeros((1, 1), np.int32))
+        """One group of all vectors, and an output for each line of coefficients."""
+        columns = np.arange(len(coef), dtype=np.int32)[None, :]
+        return cls(vectors, np.ascontiguousarray(coef), np.array([len(vectors)]), columns)
 
     def of(self, X: Matrix, single: bool, threads: int) -> np.ndarray:
         """The outputs of each row of X, shape (rows, outputs); ``single`` computes kernel values in float32."""

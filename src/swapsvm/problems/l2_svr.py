@@ -11,6 +11,7 @@ a radius that is the price of its width:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,12 +25,20 @@ LEAST = 1e-100  # lower bound on the largest target
 
 @dataclass(frozen=True, eq=False)
 class L2SVR(Quadratic):
-    """The regression of targets on the first group of a Gram: a variable for each sign of each row, then the slack."""
+    """The regression of targets on some groups of a Gram: a variable for each sign of each row, then the slack."""
 
     @classmethod
-    def of(cls, gram: Gram, y: np.ndarray, C: float, epsilon: float | None, weights: np.ndarray | None = None) -> L2SVR:
+    def of(
+        cls,
+        gram: Gram,
+        y: np.ndarray,
+        C: float,
+        epsilon: float | None,
+        weights: np.ndarray | None = None,
+        groups: Sequence[int] = (0,),
+    ) -> L2SVR:
         """Targets and weights hold one number per row of the data; ``epsilon=None`` learns the tube."""
-        rows = gram.groups[0]
+        rows = np.concatenate([gram.groups[g] for g in groups])
         targets, weight = y[rows], np.ones(len(rows)) if weights is None else weights[rows]
         check_scale(targets)
         c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
@@ -39,7 +48,7 @@ class L2SVR(Quadratic):
             raise ValueError(f"C={C!r} times the targets leaves the range of a double: lower C, or scale y")
         return cls(
             gram,
-            ((0, 1.0), (0, -1.0), (0, 0.0)),
+            (*((g, 1.0) for g in groups), *((g, -1.0) for g in groups), (groups[0], 0.0)),
             ridge=np.append(np.tile(1.0 / (C * weight), 2), 0.0),
             linear=np.append(2.0 * c / radius, 0.0),
             bias=1.0,
@@ -58,6 +67,10 @@ class L2SVR(Quadratic):
     def start_weights(self, variables: np.ndarray) -> np.ndarray:
         """b = 0: all at the slack."""
         return np.where(variables == self.size - 1, self.radius or 1.0, 0.0)
+
+    def start_from(self, weights: np.ndarray) -> np.ndarray:
+        """The same b: the slack has the rest of the radius."""
+        return np.append(weights[:-1], max(float(self.radius or 1.0) - weights[:-1].sum(), 0.0))
 
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
         """Rows in random order, both signs together: one sign alone would bias the fit."""
@@ -80,7 +93,7 @@ class L2SVR(Quadratic):
             )
         coef = weights[:half] - weights[half:-1]
         support = np.flatnonzero(coef)
-        return Coefficients(self.gram.groups[0][support], coef[support], float(coef.sum()))
+        return Coefficients(self.rows[support], coef[support], float(coef.sum()))
 
     def tube(self, level: float) -> float:
         """The learned width: the offset of the primal whose value is certified (``Result.level``), in units of y."""

@@ -229,6 +229,10 @@ class Quadratic:
         """Weights of a run that does not solve the problem on its first variables."""
         return np.ones(len(variables))
 
+    def start_from(self, weights: np.ndarray) -> np.ndarray:
+        """Weights to start with, from those of the same problem with another ridge and radius."""
+        return weights
+
     def sample_order(self, rng: np.random.Generator) -> np.ndarray:
         """All variables in an order whose beginnings, however long, are samples of the data."""
         return rng.permutation(self.size)

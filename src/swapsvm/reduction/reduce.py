@@ -6,6 +6,7 @@ import copy
 import logging
 import time
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,7 +61,7 @@ def reduce_support(
     Parameters
     ----------
     model : SVC
-        After ``fit``; it is not changed.
+        After ``fit`` with ``multiclass="ovo"``; it is not changed.
     X, y, sample_weight
         What the model was fitted on.
     max_vectors : int, optional
@@ -122,6 +123,11 @@ def _check_request(
         )
     if not hasattr(model, "model_"):
         raise NotFittedError("this SVC is not fitted: call fit before reduce_support")
+    if not isinstance(model.model_, Pairwise):
+        raise ValueError(
+            f"reduce_support takes pairs of classes, not multiclass={model.multiclass!r}: fit with multiclass='ovo', "
+            "or with max_vectors"
+        )
     if np.isinf(model.C):
         raise ValueError("a hard margin (C=inf) is lost with any vector: fit with a finite C to reduce a model")
     if (max_vectors is None) == (max_accuracy_loss is None):
@@ -160,7 +166,7 @@ class Reduction:
     """Reductions of one model to any number of vectors. The choice of vectors continues where it ended."""
 
     def __init__(self, model: SVC, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        self.model, self._pairwise = model, model.model_
+        self.model, self._pairwise = model, cast(Pairwise, model.model_)  # see _check_request
         self._X, labels = _checked_data(model, X, y)
         weights = sample_weights(sample_weight, self._X) * model.class_weight_[labels]
         costs = model.C * self._merged(weights, labels)

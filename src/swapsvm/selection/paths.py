@@ -2,33 +2,33 @@
 
 Weights on the simplex are feasible for every C, and C enters Q only as a ridge. So a path is one state: the next C
 changes the ridge, h follows without a kernel value, and the working set keeps its values. Where kernel values are worth
-keeping, the folds share a Gram, in which a fold's problem consists of the groups of rows that it trains on.
+keeping, folds and variants share a Gram, in which a fold's problem consists of the groups of rows that it trains on.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from functools import cached_property
+from itertools import groupby, product
 from typing import cast
 
 import numpy as np
 
 from ..arrays import Matrix
-from ..fitting.callbacks import SearchTasks
-from ..fitting.clock import SpentTime, TimeBudget
 from ..fitting.session import Session
 from ..fitting.workers import Cancelled
 from ..gram import Gram
 from ..kernels import Function, Kernel, Precomputed
-from ..models import Pair, sides
-from ..problems import L2SVC, Coefficients
+from ..models import Name
+from ..problems import Coefficients
+from ..run import Run
 from ..state import KernelState
-from ..stopping import Gap
+from ..stopping import Gap, Seconds, Stop
+from .progress import FitObserver, SearchProgress
+from .targets import Problem, Targets, TrainingRows
 
-WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a pair, in double: certificates read it, too
+WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
 START = 20  # random rows on which the first fit of a path begins
 
 
@@ -42,7 +42,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class PathPoint:
-    """The solution of a pair of classes at one C, on the training rows of one fold."""
+    """The solution of one problem at one C, on the training rows of one fold."""
 
     function: Coefficients
     relative_gap: float
@@ -50,49 +50,54 @@ class PathPoint:
     seconds: float
 
 
+Points = dict[int, PathPoint]  # of a path, by the place of their C
+
+
 @dataclass(frozen=True)
-class PathProblem:
-    """A pair of classes under one kernel, in folds that share their kernel values."""
+class Path:
+    """One problem of a variant in one fold, at all values of C."""
+
+    fold: int
+    variant: int
+    name: Name
+
+
+@dataclass(frozen=True)
+class Job:
+    """Paths under one kernel that share their kernel values, one after the other."""
 
     kernel: int
-    pair: Pair
-    folds: tuple[int, ...]
+    groups: Name  # of the targets
+    paths: tuple[Path, ...]
 
 
-class FitLimit:
-    """The limit of seconds of one fit, whose pairs of classes are solved at different times."""
+class SharedRows:
+    """The Gram of a job, in groups of rows that the same folds train on."""
 
-    def __init__(self, seconds: float | None, rows: Sequence[int]) -> None:
-        self._spent = SpentTime()
-        self._budget = TimeBudget(seconds, rows, clock=self._spent)
-        self.share, self.spend = self._budget.share, self._spent.spend
-
-
-class PairGram:
-    """Kernel values of a pair of classes, in groups of rows that the same folds train on."""
-
-    def __init__(self, paths: Paths, path: PathProblem, threads: int) -> None:
-        trained = np.column_stack([paths.folds[fold].weights > 0 for fold in path.folds])
-        self._pieces = [(c, *piece) for c in path.pair for piece in pieces(paths.rows[c], trained)]
-        X, kernel, groups = paths.X, paths.kernels[path.kernel], [rows for _, rows, _ in self._pieces]
+    def __init__(self, paths: Paths, job: Job, threads: int) -> None:
+        self._folds = sorted({path.fold for path in job.paths})
+        trained = np.column_stack([paths.folds[fold].weights > 0 for fold in self._folds])
+        self._pieces = [(g, *piece) for g in job.groups for piece in pieces(paths.targets.rows[g], trained)]
+        X, kernel, groups = paths.X, paths.kernels[job.kernel], [rows for _, rows, _ in self._pieces]
         self.rows = np.arange(X.shape[0])
         if not isinstance(kernel, Precomputed):  # groups lie one behind the other: a range is read faster than a list
             self.rows = np.concatenate(groups)
             X, groups = X[self.rows], np.split(np.arange(len(self.rows)), np.cumsum([len(g) for g in groups])[:-1])
         dtype, megabytes = paths.dtype, paths.megabytes
-        if len(path.folds) > 1 and 8 * len(self.rows) ** 2 <= WHOLE * megabytes * 2**20:
+        if len(job.paths) > 1 and 8 * len(self.rows) ** 2 <= WHOLE * megabytes * 2**20:
             every, dtype = np.arange(len(self.rows)), np.dtype(np.float64)
             X = Gram(kernel, X, dtype=dtype, cache_size=megabytes, n_threads=threads).block(every, every)
             kernel, megabytes = Precomputed(), (1 - WHOLE) * megabytes
         self.gram = Gram(kernel, X, groups=groups, dtype=dtype, cache_size=megabytes, n_threads=threads, checked=False)
 
-    def problem(self, fold: int, signed: Pair, weights: np.ndarray) -> L2SVC:
-        """The first class of ``signed`` (y = +1) against the second at C = 1, in the k-th fold of the path."""
-        positive, negative = (
-            [g for g, (c, _, trained) in enumerate(self._pieces) if c == side and trained[fold]] for side in signed
-        )
+    def of(self, fold: int, weights: np.ndarray) -> TrainingRows:
+        """The rows of a fold, with the weights of all rows of the data."""
+        place, groups = self._folds.index(fold), dict[int, list[int]]()
+        for number, (group, _, trained) in enumerate(self._pieces):
+            if trained[place]:
+                groups.setdefault(group, []).append(number)
         own = weights[self.rows]
-        return L2SVC.of(self.gram, positive, negative, 1.0, own if (own[own > 0] != 1).any() else None)
+        return TrainingRows(self.gram, groups, self.rows, own if (own[own > 0] != 1).any() else None)
 
 
 def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -103,43 +108,24 @@ def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.n
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """All fits of a search: kernels x folds x values of C, which ascend.
+    """All fits of a search: kernels x variants x folds x values of C, which ascend.
 
-    ``rows`` lists the rows of each class, ``dtype`` is that of kernel values, ``megabytes`` are for each thread, and
-    ``max_time`` is the limit of each fit.
+    ``order`` lists the places of the values of C in the order in which a path visits them. ``dtype`` is that of kernel
+    values, and ``megabytes`` are for each thread.
     """
 
     session: Session
     X: Matrix
-    rows: list[np.ndarray]
+    targets: Targets
     folds: list[Fold]
     kernels: list[Kernel]
     Cs: Sequence[float]
-    max_time: float | None
+    order: Sequence[int]
     dtype: np.dtype
     megabytes: float
     threads: int
     seed: int
-
-    def follow(
-        self, watched: SearchTasks | None = None, refits: bool = False
-    ) -> dict[tuple[int, int], dict[Pair, list[PathPoint]]]:
-        """The points along C of every pair of classes, for each kernel and fold."""
-        problems, limits = self._problems(), self._limits()
-        workers = self.workers(len(problems))
-        inside = max(self.threads // workers, 1)
-
-        def do(number: int, cancelled: Cancelled) -> list[list[PathPoint]]:
-            with watched.path(number) if watched else nullcontext():
-                return list(self._paths(problems[number], limits, inside, cancelled))
-
-        if watched:
-            watched.begin(len(problems), refits)
-        paths: dict[tuple[int, int], dict[Pair, list[PathPoint]]] = {}
-        for problem, found in zip(problems, self.session.each(range(len(problems)), workers, do), strict=True):
-            for fold, points in zip(problem.folds, found, strict=True):
-                paths.setdefault((problem.kernel, fold), {})[problem.pair] = points
-        return paths
+    progress: SearchProgress
 
     def workers(self, jobs: int) -> int:
         """How many jobs to do at a time; a user's function is called by one thread only."""
@@ -147,66 +133,81 @@ class Paths:
         return 1 if alone else min(self.threads, jobs)
 
     def groups(self, fold: int) -> list[np.ndarray]:
-        """The rows of each class that a fold trains on."""
+        """The rows of each group that a fold trains on."""
         weights = self.folds[fold].weights
-        return [rows[weights[rows] > 0] for rows in self.rows]
+        return [rows[weights[rows] > 0] for rows in self.targets.rows]
 
-    def _problems(self) -> list[PathProblem]:
-        """Large ones first, so that no thread is left with one at the end. They do not depend on the threads."""
-        every = range(len(self.folds))
-        together = [tuple(every)] if self._folds_share() else [(fold,) for fold in every]
-        sizes = {fold: [len(rows) for rows in self.groups(fold)] for fold in every}
-        problems = [
-            PathProblem(kernel, (a, b), tuple(fold for fold in folds if sizes[fold][a] and sizes[fold][b]))
-            for kernel, folds in product(range(len(self.kernels)), together)
-            for a, b in combinations(range(len(self.rows)), 2)
-        ]
-        return sorted((p for p in problems if p.folds), key=lambda p: -sum(len(self.rows[c]) for c in p.pair))
+    @cached_property
+    def names(self) -> list[list[Name]]:
+        """The problems of each candidate, for each fold."""
+        groups = [self.groups(fold) for fold in range(len(self.folds))]
+        return [self.targets.names([g for g, rows in enumerate(own) if len(rows)]) for own in groups]
 
-    def _folds_share(self) -> bool:
-        """Whether folds share one Gram, one after the other: it keeps values, and there are few groups of rows."""
+    def jobs(self) -> list[Job]:
+        """Kernel by kernel from the middle of the grid outwards, large jobs first; they do not depend on threads."""
+        variants, targets = range(len(self.targets.variants)), self.targets
+        every = [Path(f, v, name) for f in range(len(self.folds)) for v in variants for name in self.names[f]]
+        together: list[list[Path]] = [[path] for path in every]
+        if self._paths_share():
+            by_groups = sorted(every, key=lambda path: targets.groups_of(path.name))
+            together = [list(own) for _, own in groupby(by_groups, key=lambda path: targets.groups_of(path.name))]
+        groups = [(targets.groups_of(own[0].name), tuple(own)) for own in together]
+        outwards = sorted(range(len(self.kernels)), key=lambda kernel: abs(kernel - len(self.kernels) // 2))
+        jobs = [Job(kernel, *part) for kernel, part in product(outwards, groups)]
+        return sorted(jobs, key=lambda job: (outwards.index(job.kernel), -self.size(job)))
+
+    def size(self, job: Job) -> int:
+        """The number of rows of all paths."""
+        return len(job.paths) * sum(len(self.targets.rows[g]) for g in job.groups)
+
+    def _paths_share(self) -> bool:
+        """Whether paths share one Gram, one after the other: it keeps values, and there are few groups of rows."""
         gram = Gram(self.kernels[0], self.X, cache_size=self.megabytes, dtype=self.dtype)
         trained = np.column_stack([fold.weights > 0 for fold in self.folds])
         return gram.memory_pays and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
 
-    def _limits(self) -> dict[tuple[int, int], list[FitLimit]]:
-        limits = {}
-        for kernel, fold in product(range(len(self.kernels)), range(len(self.folds))):
-            sizes = [len(rows) for rows in self.groups(fold) if len(rows)]
-            rows = [a + b for a, b in combinations(sizes, 2)]
-            limits[kernel, fold] = [FitLimit(self.max_time, rows) for _ in self.Cs]
-        return limits
+    def solve(self, job: Job, end: float, threads: int, cancelled: Cancelled) -> Iterator[tuple[Path, Points]]:
+        """Each path of a job with its points; all have to be done at the time ``end`` of the session's clock."""
+        clock = self.session.clock
+        if clock() >= end:
+            return
+        shared = SharedRows(self, job, threads)
+        for number, path in enumerate(job.paths):
+            began = clock()
+            own_end = began + (end - began) / (len(job.paths) - number)
+            training = shared.of(path.fold, self.folds[path.fold].weights)
+            problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
+            points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
+            yield path, {C: replace(point, function=_of_rows(point.function, shared.rows)) for C, point in points}
 
-    def _paths(
-        self, path: PathProblem, limits: dict[tuple[int, int], list[FitLimit]], threads: int, cancelled: Cancelled
-    ) -> Iterable[list[PathPoint]]:
-        """The path of each fold, one after the other in one Gram."""
-        pair_gram, signed = PairGram(self, path, threads), sides(path.pair, len(self.rows))
-        for k, fold in enumerate(path.folds):
-            problem = pair_gram.problem(k, signed, self.folds[fold].weights)
-            points = self._path(problem, limits[path.kernel, fold], cancelled)
-            yield [replace(point, function=_of_rows(point.function, pair_gram.rows)) for point in points]
-
-    def _path(self, at_one: L2SVC, limits: list[FitLimit], cancelled: Cancelled) -> Iterable[PathPoint]:
-        """Solutions of one problem along C; ``at_one`` is the problem at C = 1."""
-        state: KernelState | None = None
-        for C, limit in zip(self.Cs, limits, strict=True):
-            if cancelled.is_set():
+    def _points(self, problems: Iterator[Problem], end: float, cancelled: Cancelled) -> Iterator[PathPoint]:
+        """Solutions of one problem along C, as far as it comes; the last one may have ended early."""
+        state, clock = None, self.session.clock
+        for problem in problems:
+            began = clock()
+            if cancelled.is_set() or began >= end:
                 return
-            began, ridge = time.perf_counter(), at_one.ridge / C
-            stop = Gap(self.session.settings.tol) | limit.share(at_one.size) | cancelled
-            if state is None:
-                run = self.session.run(KernelState(replace(at_one, ridge=ridge)), stop)
-                run.begin(None, START, np.random.default_rng(self.seed))
-            else:
-                state.set_ridge(ridge)
-                run = self.session.run(state, stop)
-                run.resume()
+            stop = Gap(self.session.settings.tol) | Seconds(end - began) | cancelled
+            observers = self.progress.observers()
+            run = self._run(problem, state, stop, observers)
             result, state = run.finish(), cast(KernelState, run.state)  # in double it is one as well
-            function = at_one.model(result.weights, result.value)  # C is in the weights
-            seconds = time.perf_counter() - began
-            limit.spend(seconds)
-            yield PathPoint(function, result.relative_primal_gap, result.stop_reason, seconds)
+            function = problem.model(result.weights, result.value)
+            self.progress.finished(observers)
+            yield PathPoint(function, result.relative_primal_gap, result.stop_reason, clock() - began)
+            if result.stop_reason == "max_time":
+                return
+
+    def _run(self, problem: Problem, last: KernelState | None, stop: Stop, observers: Sequence[FitObserver]) -> Run:
+        """A run from the last point of the path: in the same state if C changes the ridge only."""
+        if last is not None and last.problem.radius == problem.radius:
+            last.set_ridge(problem.ridge)
+            run = self.session.run(last, stop, observers)
+            run.resume()
+        else:
+            run = self.session.run(KernelState(problem), stop, observers)
+            start = None if last is None else problem.start_from(last.weights)
+            run.begin(start, START, np.random.default_rng(self.seed))
+        return run
 
 
 def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:

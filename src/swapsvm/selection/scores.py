@@ -27,6 +27,9 @@ class Fit:
     stop_reason: str
 
 
+MISSED = Fit(math.nan, math.nan, math.nan, math.inf, "max_time")  # there was no time for it
+
+
 def results_of(candidates: list[dict[str, float | str]], fits: list[list[Fit]]) -> CvResults:
     """``cv_results_`` in scikit-learn's layout, from one list of fits (one for each fold) per candidate."""
     results: CvResults = {}

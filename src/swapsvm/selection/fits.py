@@ -1,0 +1,66 @@
+"""The fits of a search, made and scored by several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import product
+
+from ..fitting.callbacks import SearchTasks
+from ..fitting.workers import Cancelled
+from ..models import Name
+from .limits import SearchTime
+from .paths import Job, Path, PathPoint, Paths, Points
+from .scores import MISSED, Fit
+
+Place = tuple[int, int, int]  # of a candidate: its kernel, its variant, its C
+Solved = dict[Name, PathPoint]  # the solutions that make a model
+Score = Callable[[Place, int, Solved], Fit]  # of a candidate in a fold
+
+
+class Fits:
+    """Every candidate in every fold. A model is scored by the thread that finds the last of its points."""
+
+    def __init__(self, paths: Paths, score: Score, time: SearchTime) -> None:
+        self._paths, self._score, self._time, self._lock = paths, score, time, threading.Lock()
+        self._solved: dict[tuple[int, int, int], dict[Name, Points]] = {}  # by kernel, fold and variant
+        self._fits: dict[tuple[Place, int], Fit] = {}
+
+    def make(self, watched: SearchTasks | None, refits: bool) -> dict[Place, list[Fit]]:
+        """For each candidate the fits of all folds, as far as there was time for them."""
+        paths, jobs = self._paths, self._paths.jobs()
+        workers = paths.workers(len(jobs))
+        inside = max(paths.threads // workers, 1)
+        shares = self._time.for_jobs([paths.size(job) for job in jobs], workers)
+
+        def do(number: int, cancelled: Cancelled) -> None:
+            job, began, scoring = jobs[number], self._time.clock(), 0.0
+            with watched.path(number) if watched else nullcontext():
+                for path, points in paths.solve(job, shares.end_of_paths(paths.size(job)), inside, cancelled):
+                    scoring += self._note(job, path, points, cancelled)
+            shares.spend(self._time.clock() - began - scoring, scoring)
+
+        if watched:
+            watched.begin(len(jobs), refits)
+        with paths.progress.shown(sum(len(job.paths) for job in jobs) * len(paths.Cs)):
+            paths.session.each(range(len(jobs)), workers, do)
+        folds, variants = range(len(paths.folds)), range(len(paths.targets.variants))
+        places = product(range(len(paths.kernels)), variants, range(len(paths.Cs)))
+        return {place: [self._fits.get((place, fold), MISSED) for fold in folds] for place in places}
+
+    def _note(self, job: Job, path: Path, points: Points, cancelled: Cancelled) -> float:
+        """Keep the points of a path and score the models that they complete; the seconds that scores took."""
+        began = self._time.clock()
+        with self._lock:
+            solved = self._solved.setdefault((job.kernel, path.fold, path.variant), {})
+            solved[path.name] = points
+            complete = len(solved) == len(self._paths.names[path.fold])
+        for C in self._paths.order if complete else ():
+            if cancelled.is_set() or self._time.is_over():
+                break
+            if all(C in found for found in solved.values()):
+                place = job.kernel, path.variant, C
+                fit = self._score(place, path.fold, {name: found[C] for name, found in solved.items()})
+                self._fits[place, path.fold] = fit
+        return self._time.clock() - began
