@@ -6,6 +6,9 @@
 namespace swapsvm {
 
 template <class V>
+class WholeMatrix;
+
+template <class V>
 class FullState final : public State<V> {
   using Base = State<V>;
   using Base::bound_, Base::fresh_, Base::gram_, Base::improvement_, Base::oracles_, Base::point_, Base::score,
@@ -104,9 +107,8 @@ class FullState final : public State<V> {
     this->note_correction();
   }
 
-  // The problem solved with all of its kernel values in memory, until primal minus dual is this part of its scale:
-  // weights and their products, to be placed. There must be no slack vertex.
-  std::pair<std::vector<double>, std::vector<double>> solve_whole(double accuracy);
+  // The problem with all of its kernel values in memory, at the present point. There must be no slack vertex.
+  std::unique_ptr<WholeMatrix<V>> whole_matrix() const;
   // Solves a problem of few variables to the limit of double precision, if it is that of an SVM and not too
   // ill-conditioned; otherwise, and if that does not lower the gap, the state stays as it is.
   bool polish();

@@ -149,13 +149,11 @@ void State<V>::prove() {
 }
 
 template <class V>
-std::pair<std::vector<double>, std::vector<double>> FullState<V>::solve_whole(double accuracy) {
+std::unique_ptr<WholeMatrix<V>> FullState<V>::whole_matrix() const {
   if (shard_.slack() >= 0) throw std::invalid_argument("a problem with a slack vertex is not solved as a whole");
   std::vector<Member> members;
   for (int64_t v = 0; v < this->size(); ++v) members.push_back(this->member(Index(v)));
-  WholeMatrix<V> whole(*gram_, std::move(members), shard_.bias());
-  whole.solve(accuracy, this->scales(), gram_->team());
-  return {whole.weights(), whole.products()};
+  return std::make_unique<WholeMatrix<V>>(*gram_, std::move(members), shard_.bias(), this->scales());
 }
 
 template <class V>

@@ -2,37 +2,38 @@
 
 #include <mutex>
 
+#include "whole_matrix.hpp"
+
 namespace swapsvm {
 namespace {
 
 template <class V>
 class PairRun {
  public:
-  PairRun(std::shared_ptr<Gram<V>> gram, const Sides& sides, const std::vector<double>& ridge, double bias)
+  PairRun(std::shared_ptr<Gram<V>> gram, const PairPath& path, double C, double bias)
       : gram_(gram),
-        state_(gram, segments_of(sides), {ridge_of(*gram, segments_of(sides), ridge), {}, bias}, Radius()) {
+        ridge_(ridge_of(*gram, segments_of(path.sides), *path.ridge)),
+        state_(gram, segments_of(path.sides), {ridge_at(C), {}, bias}, Radius()) {
     state_.measure(Measure::primal, true);
   }
 
-  PairSolution solve(const WholeOptions& options) {
+  // The first point of a path.
+  PairSolution start(const WholeOptions& options) {
+    begin();
     const std::vector<Index> first = state_.first_variables();
     state_.set_weights(first, std::vector<double>(first.size(), 1.0));
     note();
-    const double aim = options.margin * target(options);
-    const auto [weights, products] = state_.solve_whole(options.accuracy * aim / state_.scale());
-    state_.place(weights, products);
+    const double target = target_of(options);  // before the matrix changes the counts of the Gram
+    whole_ = state_.whole_matrix();
+    return solve(target, options);
+  }
+  // The next one, from the last.
+  PairSolution go_on(double C, const WholeOptions& options) {
+    begin();
+    state_.set_ridge(ridge_at(C));
+    whole_->set_ridge(ridge_at(C));
     note();
-    if (!(state_.gap() <= options.margin * target(options))) return std::move(found_);
-    const double before = steady_seconds();
-    state_.certify();
-    found_.certificate_seconds = steady_seconds() - before;
-    if (!(state_.gap() <= target(options))) return std::move(found_);
-    if (state_.size() < options.exact_below) {
-      if (!state_.polish()) return std::move(found_);
-      note();
-    }
-    read();
-    return std::move(found_);
+    return solve(target_of(options), options);
   }
 
  private:
@@ -44,13 +45,38 @@ class PairRun {
   }
   static std::vector<double> ridge_of(const Gram<V>& gram, const std::vector<Segment>& segments,
                                       const std::vector<double>& ridge) {
-    if (ridge.size() == 1) return ridge;
     std::vector<double> own;
     for (const Segment& s : segments)
-      for (int64_t k = 0; k < gram.group(s.group).count; ++k) own.push_back(ridge[size_t(gram.group(s.group)[k])]);
+      for (int64_t k = 0; k < gram.group(s.group).count; ++k)
+        own.push_back(ridge[ridge.size() == 1 ? 0 : size_t(gram.group(s.group)[k])]);
     return own;
   }
-  double target(const WholeOptions& options) const { return std::max(options.eps, options.tol * state_.scale()); }
+  std::vector<double> ridge_at(double C) const {
+    std::vector<double> ridge(ridge_);
+    for (double& r : ridge) r /= C;
+    return ridge;
+  }
+  double target_of(const WholeOptions& options) const { return std::max(options.eps, options.tol * state_.scale()); }
+  void begin() {
+    found_ = {};
+    began_ = steady_seconds(), earlier_evaluations_ = gram_->evaluations();
+  }
+  PairSolution solve(double target, const WholeOptions& options) {
+    whole_->solve(options.accuracy * (options.margin * target) / state_.scale(), gram_->team());
+    state_.place(whole_->weights(), whole_->products());
+    note();
+    if (!(state_.gap() <= options.margin * target_of(options))) return std::move(found_);
+    const double before = steady_seconds();
+    state_.certify();
+    found_.certificate_seconds = steady_seconds() - before;
+    if (!(state_.gap() <= target_of(options))) return std::move(found_);
+    if (state_.size() < options.exact_below) {
+      if (!state_.polish()) return std::move(found_);
+      note();
+    }
+    read();
+    return std::move(found_);
+  }
   int64_t evaluations() const { return gram_->evaluations() - earlier_evaluations_; }
   void note() {
     found_.records.push_back({int64_t(found_.records.size()) + 1, state_.support_size(), evaluations(),
@@ -66,11 +92,28 @@ class PairRun {
   }
 
   std::shared_ptr<Gram<V>> gram_;
+  std::vector<double> ridge_;  // of each variable, at C = 1
   FullState<V> state_;
+  std::unique_ptr<WholeMatrix<V>> whole_;
   PairSolution found_;
-  double began_ = steady_seconds();
-  int64_t earlier_evaluations_ = gram_->evaluations();
+  double began_ = 0;
+  int64_t earlier_evaluations_ = 0;
 };
+
+template <class V>
+std::vector<PairSolution> follow(const std::shared_ptr<Gram<V>>& gram, const PairPath& path,
+                                 const std::vector<double>& Cs, double bias, const WholeOptions& options) {
+  PairRun<V> run(gram, path, Cs[0], bias);
+  std::vector<PairSolution> points;
+  for (size_t k = 0; k < Cs.size(); ++k) {
+    points.push_back(k == 0 ? run.start(options) : run.go_on(Cs[k], options));
+    if (!points.back().solved) {
+      points.pop_back();
+      break;
+    }
+  }
+  return points;
+}
 
 // A Gram for each thread that works; a single pair gets the threads instead.
 template <class V>
@@ -110,11 +153,11 @@ class Lent {
 
 // Pairs whose matrices, and copies of them, fit into the budget; at least one.
 template <class V>
-int most_at_a_time(const Gram<V>& gram, const std::vector<Sides>& pairs) {
+int most_at_a_time(const Gram<V>& gram, const std::vector<PairPath>& paths) {
   int64_t most = 0;
-  for (const Sides& sides : pairs) {
+  for (const PairPath& path : paths) {
     int64_t rows = 0;
-    for (const auto* groups : {&sides.positive, &sides.negative})
+    for (const auto* groups : {&path.sides.positive, &path.sides.negative})
       for (const int g : *groups) rows += gram.group(g).count;
     most = std::max(most, rows);
   }
@@ -122,25 +165,33 @@ int most_at_a_time(const Gram<V>& gram, const std::vector<Sides>& pairs) {
   return int(std::max(1.0, std::min(double(kMostThreads), double(gram.cache().budget_bytes()) / bytes)));
 }
 
+template <class V>
+void check(const Gram<V>& gram, const std::vector<PairPath>& paths, const std::vector<double>& Cs) {
+  for (const PairPath& path : paths) {
+    if (path.ridge->size() != 1 && int64_t(path.ridge->size()) != gram.size())
+      throw std::invalid_argument("ridge must be one number, or one per row");
+    for (const auto* groups : {&path.sides.positive, &path.sides.negative})
+      for (const int g : *groups)
+        if (g < 0 || g >= gram.groups()) throw std::invalid_argument("a group that does not exist");
+  }
+  if (Cs.empty()) throw std::invalid_argument("at least one C is needed");
+}
+
 }  // namespace
 
 template <class V>
-std::vector<PairSolution> solve_pairs(const std::shared_ptr<Gram<V>>& gram, const std::vector<Sides>& pairs,
-                                      const std::vector<double>& ridge, double bias, const WholeOptions& options) {
-  if (ridge.size() != 1 && int64_t(ridge.size()) != gram->size())
-    throw std::invalid_argument("ridge must be one number, or one per row");
-  for (const Sides& sides : pairs)
-    for (const auto* groups : {&sides.positive, &sides.negative})
-      for (const int g : *groups)
-        if (g < 0 || g >= gram->groups()) throw std::invalid_argument("a group that does not exist");
-  std::vector<PairSolution> found(pairs.size());
+std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<V>>& gram,
+                                                   const std::vector<PairPath>& paths, const std::vector<double>& Cs,
+                                                   double bias, const WholeOptions& options) {
+  check(*gram, paths, Cs);
+  std::vector<std::vector<PairSolution>> found(paths.size());
   Team team = gram->team();
-  team.threads = std::min(team.threads, most_at_a_time(*gram, pairs));
-  Lent<V> lent(gram, pairs.size() == 1);
+  team.threads = std::min(team.threads, most_at_a_time(*gram, paths));
+  Lent<V> lent(gram, paths.size() == 1);
   try {
-    parallel_chunks(int64_t(pairs.size()), 1, team, [&](int64_t k, int64_t) {
+    parallel_chunks(int64_t(paths.size()), 1, team, [&](int64_t k, int64_t) {
       auto own = lent.take();
-      found[size_t(k)] = PairRun<V>(own, pairs[size_t(k)], ridge, bias).solve(options);
+      found[size_t(k)] = follow(own, paths[size_t(k)], Cs, bias, options);
       lent.give_back(std::move(own));
     });
   } catch (const Stopped&) {  // what is not solved is left to runs, which know what to do at a limit
@@ -148,9 +199,11 @@ std::vector<PairSolution> solve_pairs(const std::shared_ptr<Gram<V>>& gram, cons
   return found;
 }
 
-template std::vector<PairSolution> solve_pairs(const std::shared_ptr<Gram<float>>&, const std::vector<Sides>&,
-                                               const std::vector<double>&, double, const WholeOptions&);
-template std::vector<PairSolution> solve_pairs(const std::shared_ptr<Gram<double>>&, const std::vector<Sides>&,
-                                               const std::vector<double>&, double, const WholeOptions&);
+template std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<float>>&,
+                                                            const std::vector<PairPath>&, const std::vector<double>&,
+                                                            double, const WholeOptions&);
+template std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<double>>&,
+                                                            const std::vector<PairPath>&, const std::vector<double>&,
+                                                            double, const WholeOptions&);
 
 }  // namespace swapsvm

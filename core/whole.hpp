@@ -1,5 +1,5 @@
 // Pairs of classes whose kernel values fit into memory, each solved from its start to its certificate without a break,
-// several side by side.
+// several side by side. A path along C goes on from one solution to the next with the same values.
 //
 // It is what a run (run.py) does with the same problem if nobody watches it: start, one step on all variables, the
 // certificate, and for a few rows the exact solution. A pair that needs more than that is left to a run.
@@ -34,9 +34,17 @@ struct PairSolution {
   std::vector<Record> records;
 };
 
-// The ridge is one number, or one for each row of the data.
+// A pair of classes at some values of C: the ridge of a variable is that of its row divided by C. It is one number, or
+// one for each row of the data.
+struct PairPath {
+  Sides sides;
+  std::shared_ptr<const std::vector<double>> ridge;
+};
+
+// One list of solutions for each path, as far as it was solved in one step for each C.
 template <class V>
-std::vector<PairSolution> solve_pairs(const std::shared_ptr<Gram<V>>& gram, const std::vector<Sides>& pairs,
-                                      const std::vector<double>& ridge, double bias, const WholeOptions& options);
+std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<V>>& gram,
+                                                   const std::vector<PairPath>& paths, const std::vector<double>& Cs,
+                                                   double bias, const WholeOptions& options);
 
 }  // namespace swapsvm

@@ -5,9 +5,24 @@
 namespace swapsvm {
 
 template <class V>
-WholeMatrix<V>::WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias)
-    : gram_(gram), members_(std::move(members)), bias_(bias), q_(gram.take_array(size() * size(), Filling::full)) {
+WholeMatrix<V>::WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias, bool scales)
+    : gram_(gram),
+      members_(std::move(members)),
+      bias_(bias),
+      scales_(scales),
+      q_(gram.take_array(size() * size(), Filling::full)) {
   enter(size() > kSample ? sample() : outside());
+}
+
+template <class V>
+void WholeMatrix<V>::set_ridge(const std::vector<double>& ridge) {
+  for (int64_t v = 0; v < size(); ++v) {
+    members_[v].diagonal += ridge[v] - members_[v].ridge;
+    members_[v].ridge = ridge[v];
+  }
+  for (int64_t p = 0; p < entered(); ++p) row(p)[p] = V(members_[order_[p]].diagonal);
+  copied_.clear();
+  set_scores();
 }
 
 template <class V>
@@ -64,12 +79,12 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
 }
 
 template <class V>
-void WholeMatrix<V>::solve(double accuracy, bool scales, const Team& team) {
+void WholeMatrix<V>::solve(double accuracy, const Team& team) {
   double coarse = entered() < size() ? std::max(accuracy, kCoarse) : accuracy;
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kRounds; ++round) {
     if (team.token) team.token->listen(), team.token->check();
-    const double now = gap(scales);
+    const double now = gap();
     if (now > coarse * value() && now < best && run_round()) {
       best = now;
       continue;
@@ -112,7 +127,7 @@ std::vector<Index> WholeMatrix<V>::violators() {
 }
 
 template <class V>
-double WholeMatrix<V>::gap(bool scales) const {
+double WholeMatrix<V>::gap() const {
   double lowest = std::numeric_limits<double>::infinity(), norm = quadratic_;
   for (const Index v : order_) {
     const Member& m = members_[v];
@@ -124,7 +139,7 @@ double WholeMatrix<V>::gap(bool scales) const {
     return found;
   };
   const double mean = quadratic_ - half_linear_value_;
-  return std::min(2 * (mean - lowest), lowest_bound({mean, lowest, norm, scales}, sums).gap);
+  return std::min(2 * (mean - lowest), lowest_bound({mean, lowest, norm, scales_}, sums).gap);
 }
 
 template <class V>

@@ -14,8 +14,8 @@ namespace swapsvm {
 template <class V>
 class WholeMatrix {
  public:
-  // Members are all variables in their order, without a slack vertex; no two have the same row.
-  WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias);
+  // Members are all variables in their order, without a slack vertex; no two have the same row. `scales` as in State.
+  WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias, bool scales);
   ~WholeMatrix() {
     gram_.give_back(std::move(q_));
     gram_.give_back(std::move(inner_.q));
@@ -23,8 +23,10 @@ class WholeMatrix {
   WholeMatrix(const WholeMatrix&) = delete;
   WholeMatrix& operator=(const WholeMatrix&) = delete;
 
-  // Until the gap, primal minus dual, is this part of the value, or swaps no longer lower it; `scales` as in State.
-  void solve(double accuracy, bool scales, const Team& team);
+  // Until the gap, primal minus dual, is this part of the value, or swaps no longer lower it.
+  void solve(double accuracy, const Team& team);
+  // Another ridge at the same weights, one number for each variable.
+  void set_ridge(const std::vector<double>& ridge);
 
   std::vector<double> weights() const;
   std::vector<double> products() const;  // s_v (K + bias) a, without the ridge
@@ -49,7 +51,7 @@ class WholeMatrix {
   double active_part() const;  // of those that have entered
   // Scores of those outside, and those among them that a toward step ascends to.
   std::vector<Index> violators();
-  double gap(bool scales) const;  // among those that have entered
+  double gap() const;  // among those that have entered
   double value() const { return std::abs(2 * half_linear_value_ - quadratic_); }
   // Places of variables that swaps can still change: active, or with a score below that of an active one.
   std::vector<Index> open_places() const;
@@ -62,6 +64,7 @@ class WholeMatrix {
   Gram<V>& gram_;
   std::vector<Member> members_;
   double bias_;
+  bool scales_;
   std::vector<Index> order_;  // variables that have entered; their place is a row and a column of q_
   std::vector<Index> rows_;   // of the data, by place
   SpareArray<V> q_;

@@ -137,9 +137,9 @@ def test_groups_that_do_not_exist_are_refused():
     gram = Gram(Rbf(1.0), np.eye(4), groups=[[0, 1], [2, 3]])
     options = _core.WholeOptions(1e-3, 0.0, 0.99, 0.8, 128)
     with pytest.raises(ValueError, match="does not exist"):
-        _core.solve_pairs(gram.core, [([0], [2])], np.array([1.0]), 1.0, options, None)
+        _core.solve_paths(gram.core, [(([0], [2]), 0)], [np.ones(1)], np.ones(1), 1.0, options, None)
     with pytest.raises(ValueError, match="one per row"):
-        _core.solve_pairs(gram.core, [([0], [1])], np.array([1.0, 1.0]), 1.0, options, None)
+        _core.solve_paths(gram.core, [(([0], [1]), 0)], [np.ones(2)], np.ones(1), 1.0, options, None)
 
 
 def test_subnormal_numbers_cost_no_more_than_others():

@@ -8,6 +8,7 @@
 #include "../full_state.hpp"
 #include "../run.hpp"
 #include "../sampled_state.hpp"
+#include "../whole_matrix.hpp"
 #include "bindings.hpp"
 
 namespace swapsvm {
@@ -227,8 +228,12 @@ void bind_full_state(nb::module_& m, const char* name) {
       .def(
           "solve_whole",
           [](S& s, double accuracy) {
-            auto found = stoppably(s, [&] { return s.solve_whole(accuracy); });
-            return std::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.second)));
+            const auto whole = stoppably(s, [&] {
+              auto matrix = s.whole_matrix();
+              matrix->solve(accuracy, s.gram().team());
+              return matrix;
+            });
+            return std::make_tuple(to_numpy(whole->weights()), to_numpy(whole->products()));
           },
           "accuracy"_a)
       .def("polish", [](S& s) { return stoppably(s, [&] { return s.polish(); }); })

@@ -9,14 +9,19 @@
 namespace swapsvm {
 namespace {
 
+using Groups = std::pair<std::vector<int>, std::vector<int>>;  // positive and negative ones
+
 template <class V>
-std::vector<PairSolution> solve(const std::shared_ptr<Gram<V>>& gram,
-                                const std::vector<std::pair<std::vector<int>, std::vector<int>>>& groups,
-                                const Vector<double>& ridge, double bias, const WholeOptions& options,
-                                const std::shared_ptr<StopToken>& token) {
-  std::vector<Sides> pairs;
-  for (const auto& [positive, negative] : groups) pairs.push_back({positive, negative});
-  return until_stopped(*gram, token.get(), [&] { return solve_pairs(gram, pairs, to_vector(ridge), bias, options); });
+std::vector<std::vector<PairSolution>> solve(const std::shared_ptr<Gram<V>>& gram,
+                                             const std::vector<std::pair<Groups, size_t>>& problems,
+                                             const std::vector<Vector<double>>& ridges, const Vector<double>& Cs,
+                                             double bias, const WholeOptions& options,
+                                             const std::shared_ptr<StopToken>& token) {
+  std::vector<std::shared_ptr<const std::vector<double>>> copied;
+  for (const auto& ridge : ridges) copied.push_back(std::make_shared<const std::vector<double>>(to_vector(ridge)));
+  std::vector<PairPath> paths;
+  for (const auto& [groups, ridge] : problems) paths.push_back({{groups.first, groups.second}, copied.at(ridge)});
+  return until_stopped(*gram, token.get(), [&] { return solve_paths(gram, paths, to_vector(Cs), bias, options); });
 }
 
 nb::bytes records_of(const PairSolution& s) {
@@ -47,8 +52,10 @@ void bind_whole(nb::module_& m) {
       .def_prop_ro(
           "weights", [](const PairSolution& s) { return to_numpy(s.weights); }, nb::rv_policy::move)
       .def_prop_ro("records", records_of, "As in the trace of a run, as bytes.");
-  m.def("solve_pairs", solve<float>, "gram"_a, "pairs"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
-  m.def("solve_pairs", solve<double>, "gram"_a, "pairs"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
+  m.def("solve_paths", solve<float>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
+        "token"_a.none());
+  m.def("solve_paths", solve<double>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
+        "token"_a.none());
 }
 
 }  // namespace swapsvm

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._core import PairSolution, StopToken, WholeOptions, solve_pairs
+from .._core import PairSolution, StopToken, WholeOptions, solve_paths
 from ..certificates import MARGIN
 from ..gram import Gram
 from ..kernels import Function
@@ -35,10 +35,10 @@ def solve_whole(gram: Gram, plan: Sequence[Planned], rules: Stop, token: StopTok
         return {}
     fitting.sort(key=lambda found: -found[0].rows)  # so that no thread is left with a large one at the end
     options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, SMALL)
-    pairs = [sides for _, sides in fitting]
-    solutions = solve_pairs(gram.core, pairs, _ridge(plan[0]), L2SVC.BIAS, options, token)
-    found = zip((sub for sub, _ in fitting), solutions, strict=True)
-    return {sub: _result(solution, Trace(gram.memory_pays)) for sub, solution in found if solution.solved}
+    pairs = [(sides, 0) for _, sides in fitting]  # all with the same ridge
+    paths = solve_paths(gram.core, pairs, [_ridge(plan[0])], np.ones(1), L2SVC.BIAS, options, token)
+    found = zip((sub for sub, _ in fitting), paths, strict=True)
+    return {sub: _result(points[0], Trace(gram.memory_pays)) for sub, points in found if points}
 
 
 def _ridge(sub: Subproblem) -> np.ndarray:

@@ -36,9 +36,13 @@ class Fits:
 
         def do(number: int, cancelled: Cancelled) -> None:
             job, began, scoring = jobs[number], self._time.clock(), 0.0
+            end = shares.end_of_paths(paths.size(job))
             with watched.path(number) if watched else nullcontext():
-                for path, points in paths.solve(job, shares.end_of_paths(paths.size(job)), inside, cancelled):
+                solved = iter(()) if self._time.is_over() else paths.solve(job, end, inside, cancelled)
+                for path, points in solved:
                     scoring += self._note(job, path, points, cancelled)
+                    if self._time.is_over():
+                        break
             shares.spend(self._time.clock() - began - scoring, scoring)
 
         if watched:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from ..fitting.clock import Clock, TimeBudget
 
 REFIT, LAST_SCORES = 0.2, 0.05  # parts of the seconds that paths leave
+LEAST_PART = 0.5  # of a share, for paths: fits that are cut short are worth little, however long scores take
 COARSE = 3  # a path that may have to end early visits every third C first
 
 
@@ -40,7 +41,7 @@ class SearchTime:
 class JobTime:
     """Shares of the seconds, the same for jobs of the same size: the folds of a candidate should come equally far.
 
-    A share covers the scores as well, which take as much time beside the paths as they took so far.
+    A share covers the scores as well, which take as much time beside the paths as they took so far, at most half of it.
     """
 
     def __init__(self, budget: TimeBudget, clock: Clock) -> None:
@@ -51,7 +52,7 @@ class JobTime:
         """The time at which the paths of a job that starts now have to end."""
         seconds = self._budget.share(rows).limit
         part = self._solving / (self._solving + self._scoring) if self._solving else 1.0
-        return self._clock() + seconds * part
+        return self._clock() + seconds * max(part, LEAST_PART)
 
     def spend(self, solving: float, scoring: float) -> None:
         """Note what a job took."""

@@ -29,6 +29,7 @@ from .progress import FitObserver, SearchProgress
 from .targets import Problem, Targets, TrainingRows
 
 WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
+SHORTEST = 1e-3  # seconds of the first fit of a path
 START = 20  # random rows on which the first fit of a path begins
 
 
@@ -167,14 +168,12 @@ class Paths:
         return gram.memory_pays and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
 
     def solve(self, job: Job, end: float, threads: int, cancelled: Cancelled) -> Iterator[tuple[Path, Points]]:
-        """Each path of a job with its points; all have to be done at the time ``end`` of the session's clock."""
+        """Each path of a job with its points, at least one; they are to end at this time of the session's clock."""
         clock = self.session.clock
-        if clock() >= end:
-            return
         shared = SharedRows(self, job, threads)
         for number, path in enumerate(job.paths):
             began = clock()
-            own_end = began + (end - began) / (len(job.paths) - number)
+            own_end = began + max(end - began, 0.0) / (len(job.paths) - number)
             training = shared.of(path.fold, self.folds[path.fold].weights)
             problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
             points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
@@ -185,9 +184,9 @@ class Paths:
         state, clock = None, self.session.clock
         for problem in problems:
             began = clock()
-            if cancelled.is_set() or began >= end:
+            if cancelled.is_set() or (state and began >= end):
                 return
-            stop = Gap(self.session.settings.tol) | Seconds(end - began) | cancelled
+            stop = Gap(self.session.settings.tol) | Seconds(max(end - began, SHORTEST)) | cancelled
             observers = self.progress.observers()
             run = self._run(problem, state, stop, observers)
             result, state = run.finish(), cast(KernelState, run.state)  # in double it is one as well
