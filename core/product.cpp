@@ -1,5 +1,6 @@
 #include "product.hpp"
 
+#include "linear.hpp"
 #include "packing.hpp"
 
 namespace swapsvm {
@@ -55,10 +56,23 @@ static void fused_products(const Rows<T>& left, const Rows<T>& right, const Kern
                      });
 }
 
+// Through one w for each output: kernel values are not needed.
+template <class T>
+static void linear_products(const Rows<T>& left, const Rows<T>& right, const double* coefs, int64_t outputs,
+                            double* out, const Team& team) {
+  std::vector<double> coef(size_t(right.size)), sums(size_t(left.size));
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t c = 0; c < right.size; ++c) coef[size_t(c)] = coefs[c * outputs + o];
+    linear_product(left, all_rows(left.size), right, all_rows(right.size), coef.data(), sums.data(), team);
+    for (int64_t r = 0; r < left.size; ++r) out[r * outputs + o] = sums[size_t(r)];
+  }
+}
+
 template <class T, class V>
 void cross_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const double* coefs,
                     int64_t outputs, double* out, const Team& team) {
   check_same_features(left, right);
+  if (kernel.kind == KernelKind::linear) return linear_products(left, right, coefs, outputs, out, team);
   const double units = units_lost(left, right, kernel);
   if (sizeof(V) < sizeof(double) && ((left.sparse() && needs_double(units)) || !fits_float(left, right, kernel)))
     return cross_products<T, double>(left, right, kernel, coefs, outputs, out, team);

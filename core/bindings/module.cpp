@@ -84,5 +84,6 @@ NB_MODULE(_core, m) {
   bind_gram(m);
   bind_states(m);
   bind_features(m);
+  bind_linear(m);
   bind_svmlight(m);
 }
