@@ -15,8 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..rays import Correction
-from ..state import Descent, State
-from .newton import FACTORED
+from ..state import MOST_FACTORED, Descent, State
 from .surrogate import SurrogateSteps, relative_gap
 
 FEWEST_ROWS = 512  # smaller problems are solved by blocks and the direct step
@@ -31,7 +30,7 @@ def linear_steps(state: State, afresh: bool) -> SurrogateSteps | DescentSteps | 
     columns, rows = state.linear_columns, state.rows
     if not columns or rows <= FEWEST_ROWS:
         return None
-    few = columns <= min(FACTORED, rows / ROWS_PER_COLUMN)
+    few = columns <= min(MOST_FACTORED, rows / ROWS_PER_COLUMN)
     return newton_steps(state, afresh) if few else DescentSteps(state.descent(), afresh)
 
 

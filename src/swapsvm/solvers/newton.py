@@ -20,7 +20,6 @@ ROWS, FEWEST_ROWS = 8, 2048  # rows of the first preconditioner for each of its 
 REDUCTION = 1e-3  # of the error by one Newton step
 ENOUGH = 0.25  # a step that would go below the accuracy asked for ends at this part of it
 LEAST_DECREASE, SHORTEST = 1e-4, 1e-6  # of a line search: part of what the slope promises, and step
-FACTORED = 2048  # most columns of a preconditioner that is a matrix
 STALE = 12  # products of one step after which the preconditioner is computed again, from twice as many rows
 
 
@@ -46,7 +45,7 @@ class Preconditioner:
 
 
 class DiagonalPreconditioner:
-    """The diagonal of H, for many columns. The error is exact, and costs a pass."""
+    """The diagonal of H, for features that are wide. The error is exact, and costs a pass."""
 
     def __init__(self, z: VariableFeatures, weights: np.ndarray) -> None:
         self._z, self._weights, self._diagonal = z, weights, 1.0 + z.squares(weights)
@@ -119,7 +118,7 @@ class SmoothProblem:
 
     def _near(self, weights: np.ndarray) -> Preconditioner | DiagonalPreconditioner:
         """The present preconditioner, or a new one at these weights."""
-        if self.z.count > FACTORED:
+        if self.z.wide:
             self._preconditioner = DiagonalPreconditioner(self.z, weights)
         elif self._preconditioner is None:
             self._preconditioner = Preconditioner(self.z, weights, self._rows)

@@ -20,11 +20,12 @@ from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
 from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures, one_blas_thread
-from .linear import Descent
+from .linear import MOST_FACTORED, Descent
 from .log_determinant import LogDeterminantState
 
 __all__ = [
     "FEATURE_BYTES",
+    "MOST_FACTORED",
     "Chooser",
     "Descent",
     "Effort",

@@ -148,6 +148,8 @@ class Passes(Protocol):
 class VariableFeatures:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
+    wide = False  # whether there are too many columns for a factor of Z' diag(w) Z
+
     def __init__(self, problem: Quadratic, count: int) -> None:
         own = problem.signs != 0  # the slack vertex has no kernel values
         listed = problem.rows[own]
@@ -190,8 +192,8 @@ class VariableFeatures:
         return np.asarray(scaled.T @ some, np.float64)
 
     def squares(self, w: np.ndarray) -> np.ndarray:
-        """The diagonal of Z' diag(w) Z."""
-        return np.diagonal(self.curvature(w, len(self.rows)))
+        """The diagonal of Z' diag(w) Z, of features that are ``wide``."""
+        raise TypeError("features that are not wide have no such sums")
 
     def _some(self, places: np.ndarray) -> np.ndarray:
         return np.asarray(self._core.some(places))

@@ -10,6 +10,7 @@ from ..problems import Quadratic
 from .landmarks import VariableFeatures
 
 Core = FullState32 | FullState64
+MOST_FACTORED = 2048  # columns
 
 
 class LinearFeatures(VariableFeatures):
@@ -17,6 +18,7 @@ class LinearFeatures(VariableFeatures):
 
     def __init__(self, core: Core, problem: Quadratic) -> None:
         super().__init__(problem, problem.gram.core.linear_columns + 1)
+        self.wide = self.count > MOST_FACTORED
         self._linear = _core.linear_features(core, self.rows, float(problem.bias))
         self._open(self._linear)
 
