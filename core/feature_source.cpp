@@ -1,4 +1,5 @@
 // Kernel values from features and a kernel.
+#include "linear.hpp"
 #include "packing.hpp"
 #include "product.hpp"
 
@@ -62,6 +63,7 @@ class FeatureSource final : public Source<V> {
 
   void product(Selection rows, const Vectors& z, bool exact, double* out, const Team& team) const override {
     const Rows<T>& right = data_of(z);
+    if (linear_rows()) return linear_product(data_, rows, right, z.rows, z.coef, out, team);
     const auto compute = exact ? fused_product<T, double> : fused_product<T, V>;
     compute(data_, rows, right, z.rows, kernel_, z.coef, out, team, differences(right, exact));
   }
@@ -72,11 +74,14 @@ class FeatureSource final : public Source<V> {
   }
 
   bool symmetry_pays(int64_t rows, bool exact) const override {
-    return (exact ? swapsvm::symmetry_pays<double> : swapsvm::symmetry_pays<V>)(data_.features, rows);
+    return !linear_rows() && (exact ? swapsvm::symmetry_pays<double> : swapsvm::symmetry_pays<V>)(data_.features, rows);
   }
+
+  const AnyRows* linear_rows() const override { return through_w_ ? &any_rows_ : nullptr; }
 
   void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const override {
     const Rows<T>& right = data_of(z);
+    if (linear_rows()) return rounding_of_linear_product(data_, rows, right, z.rows, z.coef, bound, team);
     const auto bounds = exact ? rounding_of_product<T, double> : rounding_of_product<T, V>;
     bounds(data_, rows, right, z.rows, kernel_, z.coef, differences(right, exact), exact, bound, team);
   }
@@ -84,7 +89,9 @@ class FeatureSource final : public Source<V> {
  private:
   FeatureSource(Rows<T> data, KernelSpec kernel, double units, bool expanded)
       : data_(data),
+        any_rows_(data),
         kernel_(kernel),
+        through_w_(kernel.kind == KernelKind::linear && !expanded),
         differences_(!expanded && needs_differences<V>(data, kernel, units)),
         exact_differences_(!expanded && needs_differences<double>(data, kernel, units)) {}
 
@@ -109,7 +116,9 @@ class FeatureSource final : public Source<V> {
   }
 
   Rows<T> data_;
+  AnyRows any_rows_;
   KernelSpec kernel_;
+  bool through_w_;                        // whether products are
   bool differences_, exact_differences_;  // whether distances are summed from differences: in V, in double
 };
 

@@ -136,7 +136,7 @@ class FullState final : public State<V> {
   double certificate_seconds() const override {
     const double support = double(this->support_size()),
                  others = fresh_ ? double(shard_.unknown().size()) : double(this->size()) - support;
-    return support * (others * gram_->seconds_per_value(false) + 2 * support * gram_->seconds_per_value(true));
+    return gram_->product_seconds(others, support, false) + 2 * gram_->product_seconds(support, support, true);
   }
 
  protected:
@@ -164,7 +164,12 @@ class FullState final : public State<V> {
   // required, where a toward step would ascend; for primal minus dual, where it is close to the level). Of any other
   // variable it is enough to know h as computed in V and its rounding.
   void certify_h() {
-    std::vector<double> error = shard_.rounding(point_, false), exact_error = shard_.rounding(point_, true);
+    std::vector<double> exact_error = shard_.rounding(point_, true);
+    if (gram_->linear_rows()) {  // whose products are in double in any case
+      shard_.evaluate(shard_.all_variables(), point_, true);
+      return begin_afresh(exact_error);
+    }
+    std::vector<double> error = shard_.rounding(point_, false);
     if (!(error[0] < std::numeric_limits<double>::infinity()) || (sizeof(V) == sizeof(double) && !fresh_)) {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);

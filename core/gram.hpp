@@ -94,8 +94,11 @@ class Gram {
   }
   double work() const { return source_->work(); }  // operations per value, roughly
   // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
-  // more, and functions. A value takes about one operation to read, and the cache must hold some lines.
-  bool memory_pays() const { return source_->work() > kWorthKeeping && cache_.budget_bytes() > 0; }
+  // more, and functions. A value takes about one operation to read, and the cache must hold some lines. Products of a
+  // linear kernel need no kernel values.
+  bool memory_pays() const { return source_->work() > kWorthKeeping && cache_.budget_bytes() > 0 && !linear_rows(); }
+  // Of a linear kernel; else null.
+  const AnyRows* linear_rows() const { return source_->linear_rows(); }
 
   // product() for all rows of a group, from cached lines; those that are missing are computed once, and kept if there
   // is room.
@@ -106,11 +109,9 @@ class Gram {
     source_->rounding(rows, z, exact, bound, team());
   }
 
-  // of a product, as measured so far
-  double seconds_per_value(bool exact) const {
-    if (pace_[exact] > 0) return pace_[exact];
-    if (pace_[!exact] > 0) return exact ? 3 * pace_[0] : pace_[1];
-    return 1e-10 * source_->work();
+  // That a product takes, as measured so far.
+  double product_seconds(double rows, double vectors, bool exact) const {
+    return values_of_product(rows, vectors) * seconds_per_value(exact);
   }
 
   // Memory for working sets, handed from one class pair to the next: fresh pages cost more than filling them.
@@ -143,7 +144,18 @@ class Gram {
 
   void plain_product(Selection rows, const Vectors& z, bool exact, double* out) {
     if (rows.count == 0 || z.rows.count == 0) return void(std::fill_n(out, rows.count, 0.0));
-    timed(rows.count * z.rows.count, exact, [&](const Team& team) { source_->product(rows, z, exact, out, team); });
+    const int64_t values = values_of_product(rows.count, z.rows.count);
+    timed(values, exact, [&](const Team& team) { source_->product(rows, z, exact, out, team); });
+  }
+  // Of a linear kernel each row and each vector is read once: that counts as an evaluation.
+  template <class Count>
+  Count values_of_product(Count rows, Count vectors) const {
+    return linear_rows() ? rows + vectors : rows * vectors;
+  }
+  double seconds_per_value(bool exact) const {
+    if (pace_[exact] > 0) return pace_[exact];
+    if (pace_[!exact] > 0) return exact ? 3 * pace_[0] : pace_[1];
+    return 1e-10 * source_->work();
   }
   // The place of each row in a list of distinct ones, or -1.
   std::vector<Index> places_among(const std::vector<Index>& distinct_rows, Selection rows) {

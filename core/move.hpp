@@ -8,10 +8,10 @@
 
 namespace swapsvm {
 
-enum class Kind : int32_t { toward, away, swap_add, swap_drop, corrective, surrogate };
-inline constexpr int kKinds = 6;
-inline constexpr const char* kKindNames[kKinds] = {"toward",    "away",       "swap-add",
-                                                   "swap-drop", "corrective", "surrogate"};
+enum class Kind : int32_t { toward, away, swap_add, swap_drop, corrective, surrogate, linear };
+inline constexpr int kKinds = 7;
+inline constexpr const char* kKindNames[kKinds] = {"toward",     "away",      "swap-add", "swap-drop",
+                                                   "corrective", "surrogate", "linear"};
 
 struct Move {
   Kind kind = Kind::toward;

@@ -1,5 +1,6 @@
 #include "product.hpp"
 
+#include "linear.hpp"
 #include "packing.hpp"
 
 namespace swapsvm {
@@ -52,6 +53,31 @@ static void fused_products(const Rows<T>& left, const Rows<T>& right, const Kern
                        for (int64_t l = 0; l < lines; ++l) sums[(begin + r) * lines + l] += some[r * padded + l];
                    });
   });
+}
+
+// Through one w for each output: kernel values are not needed.
+template <class T>
+static void linear_products(const Rows<T>& left, const Rows<T>& right, const Groups& groups, double* out,
+                            const Team& team) {
+  struct Sum {
+    std::vector<Index> vectors;
+    std::vector<double> coef;
+  };
+  std::vector<Sum> outputs(size_t(groups.outputs));
+  for (int64_t g = 0; g < groups.groups; ++g)
+    for (int64_t l = 0; l < groups.lines; ++l)
+      for (int64_t v = groups.begin(g); v < groups.ends[g]; ++v) {
+        const double coef = groups.coef[l * groups.vectors + v];
+        Sum& sum = outputs[size_t(groups.columns[g * groups.lines + l])];
+        if (coef != 0) sum.vectors.push_back(Index(v)), sum.coef.push_back(coef);
+      }
+  std::vector<double> sums(size_t(left.size));
+  for (int64_t o = 0; o < groups.outputs; ++o) {
+    const Sum& sum = outputs[size_t(o)];
+    const Selection vectors{sum.vectors.data(), 0, int64_t(sum.vectors.size())};
+    linear_product(left, all_rows(left.size), right, vectors, sum.coef.data(), sums.data(), team);
+    for (int64_t r = 0; r < left.size; ++r) out[r * groups.outputs + o] = sums[size_t(r)];
+  }
 }
 
 template <class T, class V>
@@ -107,6 +133,7 @@ void grouped_products(const Rows<T>& left, const Rows<T>& right, const KernelSpe
   constexpr int64_t kFewRows = 4;
   constexpr double kAlone = 262144;  // operations that are not worth a team of threads
   check_same_features(left, right);
+  if (kernel.kind == KernelKind::linear) return linear_products(left, right, groups, out, team);
   if (left.size <= kFewRows) {
     const bool small = double(right.size) * double(right.features) < kAlone;
     const bool differences =  // of dense vectors, distances are always summed from them

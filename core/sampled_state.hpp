@@ -90,7 +90,7 @@ class SampledState final : public State<V> {
   }
 
   double certificate_seconds() const override {
-    return double(this->support_size()) * double(this->size()) * gram_->seconds_per_value(true);
+    return gram_->product_seconds(double(this->size()), double(this->support_size()), true);
   }
 
  protected:

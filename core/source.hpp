@@ -68,11 +68,14 @@ class Source {
     product(rows, {rows, coef}, exact, out, team);
   }
   virtual bool symmetry_pays(int64_t /*rows*/, bool /*exact*/) const { return false; }
+  // The rows of a linear kernel, whose products are made through w = sum_c coef_c z_c (linear.hpp); else null.
+  virtual const AnyRows* linear_rows() const { return nullptr; }
   // bound[r] >= |computed - true| of the product of row r; infinite where nothing is known
   virtual void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const = 0;
 };
 
-// Instantiated for float and double. `expanded`: distances always come from dot products.
+// Instantiated for float and double. `expanded`: products are sums of kernel values, and
+// distances come from dot products.
 template <class V>
 std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded = false);
 template <class V>

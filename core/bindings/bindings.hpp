@@ -24,10 +24,18 @@ void bind_gram(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_whole(nb::module_& m);
+void bind_linear(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 void bind_votes(nb::module_& m);
 
 void hear_signals();  // Ctrl-C inside a long computation: its handler may raise, or request a stop
+
+template <class Gram>
+const AnyRows& checked_linear_rows(const Gram& gram) {
+  const AnyRows* rows = gram.linear_rows();
+  if (!rows) throw std::invalid_argument("the kernel is not linear, or has no rows");
+  return *rows;
+}
 
 // Runs body() without the GIL and with the Gram's cache to itself.
 template <class Gram, class Body>

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../full_state.hpp"
+#include "../linear.hpp"
 #include "bindings.hpp"
 
 namespace swapsvm {
@@ -31,6 +32,13 @@ std::shared_ptr<Features> make(State<V>& state, const Vector<Index>& rows, const
       state, [&] { return std::make_shared<Features>(state.gram(), left, right, factor.data(), bias, function); });
 }
 
+template <class V>
+std::shared_ptr<LinearFeatures> make_linear(State<V>& state, const Vector<Index>& rows, double bias) {
+  checked(rows, state.gram().size());
+  return std::make_shared<LinearFeatures>(checked_linear_rows(state.gram()), to_vector(rows), bias,
+                                          state.gram().threads());
+}
+
 template <class Compute>
 NewVector<double> without_gil(Compute compute) {
   std::vector<double> out;
@@ -42,43 +50,59 @@ NewVector<double> without_gil(Compute compute) {
   return to_numpy(std::move(out));
 }
 
-}  // namespace
-
-void bind_features(nb::module_& m) {
-  nb::class_<Features>(m, "Features")
-      .def_prop_ro("rows", &Features::rows)
-      .def_prop_ro("columns", &Features::columns)
+// The passes over Z, wherever its numbers come from.
+template <class F>
+nb::class_<F> bind_passes(nb::module_& m, const char* name) {
+  return nb::class_<F>(m, name)
+      .def_prop_ro("rows", &F::rows)
+      .def_prop_ro("columns", &F::columns)
       .def_prop_ro(
-          "residual", [](const Features& f) { return to_numpy(f.residual()); }, nb::rv_policy::move)
+          "residual", [](const F& f) { return to_numpy(f.residual()); }, nb::rv_policy::move)
       .def(
           "product",
-          [](const Features& f, const Vector<double>& v) {
+          [](const F& f, const Vector<double>& v) {
             const double* numbers = checked(v, f.columns());
             return without_gil([&] { return f.product(numbers); });
           },
           "v"_a)
       .def(
           "transposed",
-          [](const Features& f, const Vector<double>& w) {
+          [](const F& f, const Vector<double>& w) {
             const double* numbers = checked(w, f.rows());
             return without_gil([&] { return f.transposed(numbers); });
           },
           "w"_a)
       .def(
           "quadratic",
-          [](const Features& f, const Vector<double>& w, const Vector<double>& v) {
+          [](const F& f, const Vector<double>& w, const Vector<double>& v) {
             const double *weights = checked(w, f.rows()), *numbers = checked(v, f.columns());
             return without_gil([&] { return f.quadratic(weights, numbers); });
           },
           "w"_a, "v"_a)
       .def(
           "some",
-          [](const Features& f, const Vector<Index>& rows) {
+          [](const F& f, const Vector<Index>& rows) {
             return to_numpy(f.some(checked(rows, f.rows())), rows.shape(0), size_t(f.columns()));
           },
           "rows"_a);
+}
+
+}  // namespace
+
+void bind_features(nb::module_& m) {
+  bind_passes<Features>(m, "Features");
+  bind_passes<LinearFeatures>(m, "LinearFeatures")
+      .def(
+          "squares",
+          [](const LinearFeatures& f, const Vector<double>& w) {
+            const double* numbers = checked(w, f.rows());
+            return without_gil([&] { return f.squares(numbers); });
+          },
+          "w"_a);
   m.def("features", make<float>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
   m.def("features", make<double>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
+  m.def("linear_features", make_linear<float>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "bias"_a);
+  m.def("linear_features", make_linear<double>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "bias"_a);
 }
 
 }  // namespace swapsvm

@@ -176,6 +176,11 @@ void bind_gram_of(nb::module_& m, const char* name) {
       .def_prop_ro("evaluations", &G::evaluations)
       .def_prop_ro("memory_pays", &G::memory_pays)
       .def_prop_ro("work", &G::work)
+      .def_prop_ro("linear_columns",
+                   [](const G& g) {  // features of the rows of a linear kernel, else 0
+                     const AnyRows* rows = g.linear_rows();
+                     return rows ? std::visit([](const auto& x) { return x.features; }, *rows) : 0;
+                   })
       .def_prop_ro("cache_hits", [](const G& g) { return g.cache().counts().hits; })
       .def_prop_ro("cache_misses", [](const G& g) { return g.cache().counts().misses; })
       .def_prop_ro("cache_evictions", [](const G& g) { return g.cache().counts().evictions; })

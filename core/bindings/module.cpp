@@ -86,6 +86,7 @@ NB_MODULE(_core, m) {
   bind_states(m);
   bind_features(m);
   bind_whole(m);
+  bind_linear(m);
   bind_svmlight(m);
   bind_votes(m);
 }

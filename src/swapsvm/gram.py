@@ -174,7 +174,8 @@ class Gram:
     @property
     def largest_whole(self) -> int:
         """Largest number of rows of a problem that is solved with all its kernel values in memory."""
-        room = 0.0 if isinstance(self.kernel, Function) else math.sqrt(self.core.cache_budget / self.dtype.itemsize)
+        spared = isinstance(self.kernel, Function) or self.core.linear_columns > 0  # values are dear, or not needed
+        room = 0.0 if spared else math.sqrt(self.core.cache_budget / self.dtype.itemsize)
         return int(min(LARGEST_WHOLE, max(512.0, room)))
 
     @property

@@ -38,6 +38,8 @@ def costs(rows: int, work: float, sizes: Sequence[int]) -> dict[str, float]:
 
 def shared_type(gram: Gram, sizes: Sequence[int]) -> np.dtype | None:
     """The type of the dot products that it pays to share, or None."""
+    if gram.core.linear_columns and max(sizes) > gram.largest_whole:  # larger ones need no kernel values
+        return None
     found = costs(gram.size, gram.core.work, sizes)
     if not gram.single:
         del found["float32"]

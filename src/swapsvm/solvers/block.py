@@ -23,6 +23,7 @@ from ..rays import Correction
 from ..state import Chooser, Effort, Need, State
 from ._base import Solver
 from .direct import direct_step, is_small
+from .linear import DescentSteps, linear_steps
 from .policy import suitable_landmarks
 from .surrogate import SurrogateSteps
 from .swap import SecondOrderSwap
@@ -68,8 +69,8 @@ class WorkingSets:
     def __init__(self, stage: int) -> None:
         self.stage = stage
         self._order = np.empty(0, np.int64)  # random order of the variables
-        self._surrogate: SurrogateSteps | None = None
-        self._decided = False  # whether surrogate steps were considered
+        self._large: SurrogateSteps | DescentSteps | None = None  # steps that move all weights at once
+        self._decided = False  # whether such steps were considered
         self._supports = (0, 0)  # on the last two samples, each twice the one before
 
     def choose(self, state: State) -> Correction:
@@ -77,8 +78,8 @@ class WorkingSets:
             self.stage = state.size
             return state.solve_whole(WHOLE_ACCURACY * state.aim / state.scale)
         self._decide(state)
-        if self._surrogate is not None:
-            return self._surrogate.choose(state)
+        if self._large is not None:
+            return self._large.choose(state)
         if self.stage == state.size + STEPS:
             step = direct_step(state)
             if step is not None:
@@ -102,10 +103,12 @@ class WorkingSets:
     def _decide(self, state: State) -> None:
         """Go over to surrogate steps once samples, or the support of a warm start, show that they suit the problem.
 
-        Return to blocks where these steps stall.
+        A linear kernel has steps of its own from the start. Return to blocks where these steps stall.
         """
-        if self._surrogate is not None and self._surrogate.stalls(state):
-            self._surrogate = None
+        if self._large is not None and self._large.stalls(state):
+            self._large = None
+        if not self._decided and (steps := linear_steps(state, afresh=self.stage == 0)):
+            self._large, self._decided, self.stage = steps, True, state.size
         if self._decided or not state.smooth or state.rows <= 2 * PROBE:
             return
         if 2 * SAMPLE <= self.stage < state.size:
@@ -115,7 +118,7 @@ class WorkingSets:
         self._decided = True
         landmarks = suitable_landmarks(state, self._expected_support(state))
         if landmarks is not None:
-            self._surrogate = SurrogateSteps(landmarks, afresh=self.stage < state.size)
+            self._large = SurrogateSteps(landmarks, afresh=self.stage < state.size)
             self.stage = state.size
 
     def _expected_support(self, state: State) -> float:

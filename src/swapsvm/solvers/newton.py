@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import lapack
 
-from ..state import Landmarks
+from ..state import VariableFeatures
 
 STEPS, PRODUCTS = 30, 50  # most Newton steps of a solution, and most products of one step
 ROWS, FEWEST_ROWS = 8, 2048  # rows of the first preconditioner for each of its columns, and at least
@@ -26,7 +26,7 @@ STALE = 12  # products of one step after which the preconditioner is computed ag
 class Preconditioner:
     """About H, from some of the rows of Z, and its inverse; in single precision, which halves what a product reads."""
 
-    def __init__(self, z: Landmarks, weights: np.ndarray, rows: int) -> None:
+    def __init__(self, z: VariableFeatures, weights: np.ndarray, rows: int) -> None:
         matrix = z.curvature(weights, rows)
         matrix[np.diag_indices_from(matrix)] += 1.0
         self._matrix = matrix.astype(np.float32)
@@ -44,12 +44,25 @@ class Preconditioner:
         return 0.5 * float(single @ (self._matrix @ single))
 
 
+class DiagonalPreconditioner:
+    """The diagonal of H, for features that are wide. The error is exact, and costs a pass."""
+
+    def __init__(self, z: VariableFeatures, weights: np.ndarray) -> None:
+        self._z, self._weights, self._diagonal = z, weights, 1.0 + z.squares(weights)
+
+    def solve(self, v: np.ndarray) -> np.ndarray:
+        return np.asarray(v / self._diagonal)
+
+    def error(self, gradient: np.ndarray) -> float:
+        return 0.5 * float(gradient @ (gradient + self._z.quadratic(self._weights, gradient)))
+
+
 class SmoothProblem:
     """The problem and its present u. ``passes`` counts passes over Z."""
 
-    def __init__(self, z: Landmarks, u: np.ndarray | None = None) -> None:
+    def __init__(self, z: VariableFeatures, u: np.ndarray | None = None) -> None:
         self.z, self.u, self.passes = z, np.zeros(z.count) if u is None else u, 0
-        self._preconditioner: Preconditioner | None = None
+        self._preconditioner: Preconditioner | DiagonalPreconditioner | None = None
         self._rows = max(ROWS * z.count, FEWEST_ROWS)  # of the preconditioner
 
     def solve(self, c: np.ndarray, q: np.ndarray, accuracy: float, stopped: Callable[[], bool]) -> np.ndarray:
@@ -60,7 +73,7 @@ class SmoothProblem:
             error = self._near(weights).error(gradient)
             if error <= accuracy * value or stopped():
                 break
-            step = self.newton_step(gradient, weights, ENOUGH * accuracy * value)
+            step = self.newton_step(gradient, weights, ENOUGH * accuracy * value, stopped)
             promised, length = -float(gradient @ step), 1.0
             tried = self._evaluate(c, q, self.u + step)
             while tried[0] > value - LEAST_DECREASE * length * promised and length > SHORTEST:
@@ -81,13 +94,15 @@ class SmoothProblem:
         self.passes += 1
         return self.z.transposed(w)
 
-    def newton_step(self, gradient: np.ndarray, weights: np.ndarray, enough: float) -> np.ndarray:
+    def newton_step(
+        self, gradient: np.ndarray, weights: np.ndarray, enough: float, stopped: Callable[[], bool] = lambda: False
+    ) -> np.ndarray:
         """-H^-1 gradient, by conjugate gradients, as far as an error that is enough, or a part of the present one."""
         near = self._near(weights)
         error = max(enough, REDUCTION * near.error(gradient))
         step, residual = np.zeros_like(gradient), -gradient
         direction, last, products = np.zeros_like(gradient), 1.0, 0
-        while products < PRODUCTS and (not products or near.error(residual) > error):
+        while products < PRODUCTS and (not products or (near.error(residual) > error and not stopped())):
             preconditioned = near.solve(residual)
             size = float(residual @ preconditioned)
             direction = preconditioned + (size / last if products else 0.0) * direction
@@ -101,8 +116,10 @@ class SmoothProblem:
             self._preconditioner, self._rows = None, 2 * self._rows
         return step
 
-    def _near(self, weights: np.ndarray) -> Preconditioner:
+    def _near(self, weights: np.ndarray) -> Preconditioner | DiagonalPreconditioner:
         """The present preconditioner, or a new one at these weights."""
-        if self._preconditioner is None:
+        if self.z.wide:
+            self._preconditioner = DiagonalPreconditioner(self.z, weights)
+        elif self._preconditioner is None:
             self._preconditioner = Preconditioner(self.z, weights, self._rows)
         return self._preconditioner

@@ -19,11 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rays import Correction
-from ..state import Landmarks, State, one_blas_thread
+from ..state import State, VariableFeatures, one_blas_thread
 from .newton import SmoothProblem
 
 FALL, PATIENCE = 0.7, 4  # steps in a row that do not lower the gap to this part of the best one
 ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
+
+
+def relative_gap(state: State) -> float:
+    """At most 1; 1 also at b = 0, which has no value."""
+    return min(state.gap / state.scale, 1.0) if state.scale > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,14 @@ class Step:
 
 
 class SurrogateSteps:
-    """The surrogate steps of one run, on some landmarks."""
+    """The surrogate steps of one run, on some features."""
 
-    def __init__(self, landmarks: Landmarks, afresh: bool) -> None:
-        """``afresh``: the first step is made from b = 0, not from the point of the state."""
-        self._z, self._afresh = landmarks, afresh
-        self._inner = SmoothProblem(landmarks)
+    def __init__(
+        self, features: VariableFeatures, afresh: bool, *, u: np.ndarray | None = None, kind: str = "surrogate"
+    ) -> None:
+        """``afresh``: the first step is made from b = 0, not from the point of the state; ``u`` is the first u."""
+        self._z, self._afresh, self._kind = features, afresh, kind
+        self._inner = SmoothProblem(features, u)
         self._steps = 0
         self._last: Step | None = None
         self._best_gap, self._slow = np.inf, 0
@@ -68,7 +75,7 @@ class SurrogateSteps:
     def _choose(self, state: State) -> Correction:
         target, ridge = state.target_and_ridge()
         b, products = state.in_svm_units() if not self._afresh else (np.zeros(state.size), np.zeros(state.size))
-        gap = 1.0 if self._afresh else min(state.gap / state.scale, 1.0)
+        gap = 1.0 if self._afresh else relative_gap(state)
         own = self._z.residual
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
         c = 1.0 / np.where(own + ridge > 0, own + ridge, np.inf)  # the slack vertex gets nothing
@@ -79,7 +86,7 @@ class SurrogateSteps:
         self._steps += 1
         weights = state.without_opposites(np.maximum(b + step.change, 0.0))
         self._last = Step(weights - b, step.product)
-        return Correction(state.variables, weights, products=products + step.product, kind="surrogate")
+        return Correction(state.variables, weights, products=products + step.product, kind=self._kind)
 
     def _best_step(self, toward: Step, b: np.ndarray, slope: np.ndarray, ridge: np.ndarray) -> Step:
         line, gain = best_of([toward], b, slope, ridge)

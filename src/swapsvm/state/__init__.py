@@ -19,12 +19,15 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
-from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, one_blas_thread
+from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures, one_blas_thread
+from .linear import MOST_FACTORED, Descent
 from .log_determinant import LogDeterminantState
 
 __all__ = [
     "FEATURE_BYTES",
+    "MOST_FACTORED",
     "Chooser",
+    "Descent",
     "Effort",
     "Factor",
     "KernelState",
@@ -35,6 +38,7 @@ __all__ = [
     "Problem",
     "Sampling",
     "State",
+    "VariableFeatures",
     "one_blas_thread",
     "open_state",
 ]

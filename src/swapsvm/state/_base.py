@@ -16,7 +16,8 @@ from .._core import Measure, Stopped, StopToken, is_recorded
 from ..problems.quadratic import Program
 from ..rays import KINDS, Correction, Move, Ray, Search
 from ..trace import RAW
-from .landmarks import Factor, Landmarks
+from .landmarks import Factor, Landmarks, VariableFeatures
+from .linear import Descent
 
 Clock = Callable[[], float]
 FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the limits of the run
@@ -116,6 +117,7 @@ class State(ABC):
     whole: bool = False  # whether the problem can be solved at once, with all kernel values in memory
     aim: float = 0.0  # the gap that the run wants to reach
     smooth: bool = False  # whether surrogate steps can be made: see Quadratic.smooth
+    linear_columns: int = 0  # features of a linear kernel with the bias, of a state that is smooth; else 0
     _clock: Clock = staticmethod(time.perf_counter)
     _deadline: float = np.inf
     _token: StopToken | None = None
@@ -258,6 +260,14 @@ class State(ABC):
     def landmarks(self, factor: Factor) -> Landmarks:
         """Features of all variables."""
         raise TypeError("a state that is not smooth has no landmarks")
+
+    def own_features(self) -> VariableFeatures:
+        """The rows themselves as features, of a state that has ``linear_columns``."""
+        raise TypeError("the kernel of the state is not linear")
+
+    def descent(self) -> Descent:
+        """Dual coordinate steps, of a state that has ``linear_columns``."""
+        raise TypeError("the kernel of the state is not linear")
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
         """b, which maximizes target'b - b'(K + ridge) b / 2 over b >= 0, and K b; of a state that is ``smooth``."""

@@ -16,7 +16,8 @@ from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
 from ._base import Chooser, Clock, Effort, Limits, Need, Ran, State, variation
-from .landmarks import Factor, Landmarks
+from .landmarks import Factor, Landmarks, VariableFeatures
+from .linear import Descent, LinearFeatures
 
 LOOKS = 64  # most samples that are drawn between two looks at the stop rules
 
@@ -94,6 +95,8 @@ class KernelState(State):
         self.work, self.bytes = problem.gram.core.work, problem.gram.core.cache_budget
         self.memory_pays = self.sampling is None and problem.gram.memory_pays
         self.whole = self.sampling is None and problem.scales and self.rows <= problem.gram.largest_whole
+        columns = problem.gram.core.linear_columns
+        self.linear_columns = columns + 1 if columns and self.smooth else 0
 
     radius = property(attrgetter("core.radius"))
     support = property(attrgetter("core.support"))
@@ -214,6 +217,12 @@ class KernelState(State):
 
     def landmarks(self, factor: Factor) -> Landmarks:
         return Landmarks(self.core, factor)
+
+    def own_features(self) -> VariableFeatures:
+        return LinearFeatures(self.core, self.problem)
+
+    def descent(self) -> Descent:
+        return Descent(self.core, self.problem, *self.target_and_ridge())
 
     def in_svm_units(self) -> tuple[np.ndarray, np.ndarray]:
         weights, products = np.asarray(self.core.weights), np.asarray(self.core.products)

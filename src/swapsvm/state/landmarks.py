@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cholesky, cython_blas, solve_triangular
@@ -129,19 +130,37 @@ class FusedFeatures:
         )
 
 
-class Landmarks:
+class Passes(Protocol):
+    """Z of some rows, to be multiplied with."""
+
+    @property
+    def residual(self) -> np.ndarray: ...
+
+    def product(self, v: np.ndarray) -> np.ndarray: ...
+
+    def transposed(self, w: np.ndarray) -> np.ndarray: ...
+
+    def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray: ...
+
+    def some(self, rows: np.ndarray) -> np.ndarray: ...
+
+
+class VariableFeatures:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
-    def __init__(self, core: FullState32 | FullState64, factor: Factor) -> None:
-        problem = factor.problem
+    wide = False  # whether there are too many columns for a factor of Z' diag(w) Z
+
+    def __init__(self, problem: Quadratic, count: int) -> None:
         own = problem.signs != 0  # the slack vertex has no kernel values
-        rows, self._place = np.unique(problem.rows[own], return_inverse=True)
-        self.rows, self.landmarks, self.factor = rows.astype(np.int32), factor.landmarks, factor.values
-        self.count, self.size = len(self.landmarks), problem.size
+        listed = problem.rows[own]
+        present = np.bincount(listed) > 0
+        self.rows, self._place = np.flatnonzero(present).astype(np.int32), (np.cumsum(present) - 1)[listed]
+        self.count, self.size = count, problem.size
         self._own, self._signs = np.flatnonzero(own), problem.signs[own]
-        stored = len(self.rows) * self.count * FEATURE_BYTES <= problem.gram.core.cache_budget
-        self._core = features_of(core, factor, self.rows) if stored else FusedFeatures(core, factor, self.rows)
-        self.residual = self._of_variables(np.asarray(self._core.residual), 1.0)
+
+    def _open(self, passes: Passes) -> None:
+        self._core = passes
+        self.residual = self._of_variables(np.asarray(passes.residual), 1.0)
 
     def _of_variables(self, of_rows: np.ndarray, signs: np.ndarray | float) -> np.ndarray:
         found = np.zeros(self.size)
@@ -172,8 +191,23 @@ class Landmarks:
         scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
         return np.asarray(scaled.T @ some, np.float64)
 
+    def squares(self, w: np.ndarray) -> np.ndarray:
+        """The diagonal of Z' diag(w) Z, of features that are ``wide``."""
+        raise TypeError("features that are not wide have no such sums")
+
     def _some(self, places: np.ndarray) -> np.ndarray:
         return np.asarray(self._core.some(places))
+
+
+class Landmarks(VariableFeatures):
+    """The features that come from landmarks."""
+
+    def __init__(self, core: FullState32 | FullState64, factor: Factor) -> None:
+        problem = factor.problem
+        super().__init__(problem, len(factor.landmarks))
+        self.landmarks, self.factor = factor.landmarks, factor.values
+        stored = len(self.rows) * self.count * FEATURE_BYTES <= problem.gram.core.cache_budget
+        self._open(features_of(core, factor, self.rows) if stored else FusedFeatures(core, factor, self.rows))
 
 
 class LandmarksAndConstant(Landmarks):
