@@ -15,7 +15,10 @@ void require_own(const Vectors& z) {
 template <class V>
 class MatrixSource final : public Source<V> {
  public:
-  MatrixSource(const V* values, int64_t size) : values_(values), size_(size) {}
+  MatrixSource(const V* values, int64_t size) : values_(values), size_(size), largest_(size_t(size), 0.0) {
+    for (int64_t r = 0; r < size; ++r)
+      for (int64_t c = 0; c < size; ++c) largest_[r] = std::max(largest_[r], std::abs(double(values[r * size + c])));
+  }
 
   int64_t size() const override { return size_; }
   double work() const override { return 4; }
@@ -35,6 +38,12 @@ class MatrixSource final : public Source<V> {
   void product(Selection rows, const Vectors& z, bool, double* out, const Team& team) const override {
     require_own(z);
     if (!rows.listed) return product_by_rows(rows, z, out, team);
+    if (const Selection range = surrounding(rows); range.count <= 2 * rows.count) {  // whose values need no gathering
+      std::vector<double> all(static_cast<size_t>(range.count));
+      product_by_rows(range, z, all.data(), team);
+      for (int64_t r = 0; r < rows.count; ++r) out[r] = all[size_t(rows[r] - range.first)];
+      return;
+    }
     parallel_chunks(rows.count, 64, team, [&](int64_t begin, int64_t count) {
       for (int64_t r = begin; r < begin + count; ++r) {
         const V* values = values_ + rows[r] * size_;
@@ -45,18 +54,17 @@ class MatrixSource final : public Source<V> {
     });
   }
 
-  void rounding(Selection rows, const Vectors& z, bool, double* bound, const Team& team) const override {
-    std::vector<double> largest(size_t(rows.count));
-    parallel_chunks(rows.count, 64, team, [&](int64_t begin, int64_t count) {
-      for (int64_t r = begin; r < begin + count; ++r)
-        for (int64_t c = 0; c < z.rows.count; ++c)
-          largest[r] = std::max(largest[r], std::abs(double(values_[rows[r] * size_ + z.rows[c]])));
-    });
+  void rounding(Selection rows, const Vectors& z, bool, double* bound, const Team&) const override {
     const double one = rounding_of_sum(z, 1.0);
-    for (int64_t r = 0; r < rows.count; ++r) bound[r] = one * largest[r];
+    for (int64_t r = 0; r < rows.count; ++r) bound[r] = one * largest_[rows[r]];
   }
 
  private:
+  static Selection surrounding(Selection rows) {
+    int64_t first = rows[0], last = rows[0];
+    for (int64_t r = 0; r < rows.count; ++r) first = std::min(first, rows[r]), last = std::max(last, rows[r]);
+    return {nullptr, first, last - first + 1};
+  }
   // The matrix is symmetric: its rows, which are contiguous, stand for its columns.
   void product_by_rows(Selection rows, const Vectors& z, double* out, const Team& team) const {
     parallel_chunks(rows.count, 2 * kRowChunk, team, [&](int64_t begin, int64_t count) {
@@ -68,6 +76,7 @@ class MatrixSource final : public Source<V> {
 
   const V* values_;
   int64_t size_;
+  std::vector<double> largest_;  // |value| of each row
 };
 
 template <class V>

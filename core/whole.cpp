@@ -87,7 +87,7 @@ class PairRun {
     found_.weights = state_.point().weights();
     found_.value = state_.value(), found_.gap = state_.gap(), found_.scale = state_.scale();
     found_.simplex_gap = state_.simplex_gap(), found_.primal_gap = state_.primal_gap();
-    found_.evaluations = evaluations();
+    found_.evaluations = evaluations(), found_.seconds = steady_seconds() - began_;
     found_.level = state_.level(), found_.rounding = state_.value_rounding();
   }
 
@@ -111,6 +111,7 @@ std::vector<PairSolution> follow(const std::shared_ptr<Gram<V>>& gram, const Pai
       points.pop_back();
       break;
     }
+    if (options.noted) options.noted();
   }
   return points;
 }

@@ -5,6 +5,7 @@
 // certificate, and for a few rows the exact solution. A pair that needs more than that is left to a run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,10 +15,11 @@
 namespace swapsvm {
 
 struct WholeOptions {
-  double tol, eps;      // of the gap: max(tol scale, eps)
-  double margin;        // the part of it to aim at before the certificate
-  double accuracy;      // the part of the aim to which the step goes
-  int64_t exact_below;  // variables: a problem of fewer is solved exactly
+  double tol, eps;                   // of the gap: max(tol scale, eps)
+  double margin;                     // the part of it to aim at before the certificate
+  double accuracy;                   // the part of the aim to which the step goes
+  int64_t exact_below;               // variables: a problem of fewer is solved exactly
+  std::function<void()> noted = {};  // called after each solution, by the thread that found it; may throw
 };
 
 // The groups of either sign.
@@ -29,7 +31,7 @@ struct PairSolution {
   bool solved = false;
   std::vector<double> weights;  // of the rows of the positive groups, then of the negative ones
   double value = 0, gap = 0, scale = 0, simplex_gap = 0, primal_gap = 0, level = 0, rounding = 0;
-  double certificate_seconds = 0;
+  double certificate_seconds = 0, seconds = 0;  // of the certificate, and of all
   int64_t evaluations = 0;
   std::vector<Record> records;
 };

@@ -46,7 +46,17 @@ def test_nothing_is_shown_without_being_asked(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_the_bar_moves_as_fits_end_in_a_compiled_path(monkeypatch):
+    rows, labels = make_classification(2000, 20, flip_y=0.3, random_state=0)
+    done = []
+    display = lambda total: nullcontext(lambda place, count, text: done.append(count))  # noqa: E731
+    monkeypatch.setattr("swapsvm.selection.progress.open_display", display)
+    SVCCV([1, 2, 4], [0.1], cv=2, verbose=1, n_jobs=1, refit=False).fit(rows, labels)
+    assert done == [0, 1, 2, 3, 4, 5, 6]
+
+
 def test_the_bar_moves_inside_of_fits(monkeypatch):
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)  # each fit would be one step
     rows, labels = make_classification(3000, 20, flip_y=0.3, random_state=0)
     seen = []
     monkeypatch.setattr(

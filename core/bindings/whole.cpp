@@ -1,5 +1,6 @@
 #include "../whole.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -15,8 +16,14 @@ template <class V>
 std::vector<std::vector<PairSolution>> solve(const std::shared_ptr<Gram<V>>& gram,
                                              const std::vector<std::pair<Groups, size_t>>& problems,
                                              const std::vector<Vector<double>>& ridges, const Vector<double>& Cs,
-                                             double bias, const WholeOptions& options,
-                                             const std::shared_ptr<StopToken>& token) {
+                                             double bias, WholeOptions options, const std::shared_ptr<StopToken>& token,
+                                             const std::optional<nb::typed<nb::callable, void()>>& noted) {
+  if (noted)
+    options.noted = [&] {
+      nb::gil_scoped_acquire acquire;
+      const FlushSubnormals as_usual(false);
+      (*noted)();
+    };
   std::vector<std::shared_ptr<const std::vector<double>>> copied;
   for (const auto& ridge : ridges) copied.push_back(std::make_shared<const std::vector<double>>(to_vector(ridge)));
   std::vector<PairPath> paths;
@@ -48,14 +55,15 @@ void bind_whole(nb::module_& m) {
       .def_ro("level", &PairSolution::level)
       .def_ro("rounding", &PairSolution::rounding)
       .def_ro("certificate_seconds", &PairSolution::certificate_seconds)
+      .def_ro("seconds", &PairSolution::seconds)
       .def_ro("evaluations", &PairSolution::evaluations)
       .def_prop_ro(
           "weights", [](const PairSolution& s) { return to_numpy(s.weights); }, nb::rv_policy::move)
       .def_prop_ro("records", records_of, "As in the trace of a run, as bytes.");
   m.def("solve_paths", solve<float>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
-        "token"_a.none());
+        "token"_a.none(), "noted"_a.none() = nb::none());
   m.def("solve_paths", solve<double>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
-        "token"_a.none());
+        "token"_a.none(), "noted"_a.none() = nb::none());
 }
 
 }  // namespace swapsvm

@@ -116,11 +116,10 @@ class Session:
             state, self.solver, stop, observers=observers, clock=self.clock, token=self.token, remembers=remembers
         )
 
-    def token_until_limit(self) -> StopToken:
-        """A token that stops computations at the limit of seconds as well."""
+    def token_until(self, end: float) -> StopToken:
+        """A token that stops computations at this time of the clock as well."""
         token = self.token.sharing()
-        if self.max_time is not None:
-            token.set_seconds_left(self.began + self.max_time - self.clock())
+        token.set_seconds_left(end - self.clock())
         return token
 
     def each(self, jobs: Sequence[Job], workers: int, do: Callable[[Job, Cancelled], Found]) -> list[Found]:
@@ -199,7 +198,9 @@ class PlanRuns(Generic[Planned]):
 
     def _solve_whole(self) -> dict[Planned, Result]:
         """Results of the problems that the core can solve in one call."""
-        found = solve_whole(self._gram, self._plan, self._session.rules, self._session.token_until_limit())
+        session = self._session
+        end = np.inf if session.max_time is None else session.began + session.max_time
+        found = solve_whole(self._gram, self._plan, session.rules, session.token_until(end))
         for sub, result in found.items():
             self._budget.share(sub.rows)  # none of it is needed any more
             self._observers.finished(sub, result, dict)

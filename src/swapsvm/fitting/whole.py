@@ -7,7 +7,7 @@ that needs more than one step, gets a run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..result import Result
 from ..solvers.block import WHOLE_ACCURACY
 from ..stopping import Stop, relative
 from ..trace import RAW, Trace
-from .subproblems import Subproblem
+from .subproblems import Sides, Subproblem
 
 SMALL = 128  # rows: such a problem is solved to the limit of double precision in milliseconds
 
@@ -36,17 +36,35 @@ def solve_whole(gram: Gram, plan: Sequence[Planned], rules: Stop, token: StopTok
     fitting.sort(key=lambda found: -found[0].rows)  # so that no thread is left with a large one at the end
     options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, SMALL)
     pairs = [(sides, 0) for _, sides in fitting]  # all with the same ridge
-    paths = solve_paths(gram.core, pairs, [_ridge(plan[0])], np.ones(1), L2SVC.BIAS, options, token)
+    paths = solve_paths(gram.core, pairs, [_ridge(plan[0].C, plan[0].weights)], np.ones(1), L2SVC.BIAS, options, token)
     found = zip((sub for sub, _ in fitting), paths, strict=True)
     return {sub: _result(points[0], Trace(gram.memory_pays)) for sub, points in found if points}
 
 
-def _ridge(sub: Subproblem) -> np.ndarray:
+def follow_whole(
+    gram: Gram,
+    problems: Sequence[Sides],
+    weights: Sequence[np.ndarray | None],
+    Cs: Sequence[float],
+    tol: float,
+    token: StopToken,
+    noted: Callable[[], None] | None = None,
+) -> list[list[PairSolution]]:
+    """For each problem, with its weights of all rows, the solutions along C, as far as one step was enough for each.
+
+    ``noted`` is called after each of them.
+    """
+    options = WholeOptions(tol, 0.0, MARGIN, WHOLE_ACCURACY, 0)
+    ridges, numbered = [_ridge(1.0, own) for own in weights], [(sides, k) for k, sides in enumerate(problems)]
+    return solve_paths(gram.core, numbered, ridges, np.array(Cs, np.float64), L2SVC.BIAS, options, token, noted)
+
+
+def _ridge(C: float, weights: np.ndarray | None) -> np.ndarray:
     """As in ``L2SVC.of``: one number, or one for each row of the data. All problems of a plan have the same."""
-    if sub.weights is None:
-        return np.array([1.0 / sub.C])
+    if weights is None:
+        return np.array([1.0 / C])
     with np.errstate(divide="ignore"):  # rows of weight 0 are in no group
-        return np.asarray(1.0 / (sub.C * sub.weights))
+        return np.asarray(1.0 / (C * weights))
 
 
 def _result(solution: PairSolution, trace: Trace) -> Result:

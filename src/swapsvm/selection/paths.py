@@ -15,8 +15,10 @@ from typing import cast
 
 import numpy as np
 
+from .._core import PairSolution
 from ..arrays import Matrix
 from ..fitting.session import Session
+from ..fitting.whole import follow_whole
 from ..fitting.workers import Cancelled
 from ..gram import Gram
 from ..kernels import Function, Kernel, Precomputed
@@ -24,7 +26,7 @@ from ..models import Name
 from ..problems import Coefficients
 from ..run import Run
 from ..state import KernelState
-from ..stopping import Gap, Seconds, Stop
+from ..stopping import Gap, Seconds, Stop, relative
 from .progress import FitObserver, SearchProgress
 from .targets import Problem, Targets, TrainingRows
 
@@ -135,8 +137,11 @@ class Paths:
 
     def groups(self, fold: int) -> list[np.ndarray]:
         """The rows of each group that a fold trains on."""
-        weights = self.folds[fold].weights
-        return [rows[weights[rows] > 0] for rows in self.targets.rows]
+        return self._groups[fold]
+
+    @cached_property
+    def _groups(self) -> list[list[np.ndarray]]:
+        return [[rows[fold.weights[rows] > 0] for rows in self.targets.rows] for fold in self.folds]
 
     @cached_property
     def names(self) -> list[list[Name]]:
@@ -165,19 +170,46 @@ class Paths:
         """Whether paths share one Gram, one after the other: it keeps values, and there are few groups of rows."""
         gram = Gram(self.kernels[0], self.X, cache_size=self.megabytes, dtype=self.dtype)
         trained = np.column_stack([fold.weights > 0 for fold in self.folds])
-        return gram.memory_pays and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
+        shares = gram.memory_pays or 2 * max(map(len, self.targets.rows)) <= gram.largest_whole
+        return shares and len(np.unique(trained, axis=0)) <= len(self.folds) + 1
 
     def solve(self, job: Job, end: float, threads: int, cancelled: Cancelled) -> Iterator[tuple[Path, Points]]:
         """Each path of a job with its points, at least one; they are to end at this time of the session's clock."""
         clock = self.session.clock
         shared = SharedRows(self, job, threads)
-        for number, path in enumerate(job.paths):
+        followed = self._follow_whole(job, shared, end) if self._is_whole(job, shared.gram) else {}
+        yield from followed.items()
+        others = [path for path in job.paths if path not in followed]
+        for number, path in enumerate(others):
             began = clock()
             own_end = began + max(end - began, 0.0) / (len(job.paths) - number)
             training = shared.of(path.fold, self.folds[path.fold].weights)
             problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
             points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
             yield path, {C: replace(point, function=_of_rows(point.function, shared.rows)) for C, point in points}
+
+    def _is_whole(self, job: Job, gram: Gram) -> bool:
+        rows = max(sum(len(self.groups(path.fold)[g]) for g in job.groups) for path in job.paths)
+        return rows <= gram.largest_whole and not isinstance(gram.kernel, Function)
+
+    def _follow_whole(self, job: Job, shared: SharedRows, end: float) -> dict[Path, Points]:
+        """The paths that the core could follow to their end in one call."""
+        session, training = self.session, [shared.of(p.fold, self.folds[p.fold].weights) for p in job.paths]
+        sides = [self.targets.sides(path.name, rows) for path, rows in zip(job.paths, training, strict=True)]
+        problems = [found for found in sides if found is not None]
+        if len(problems) < len(sides):
+            return {}
+        Cs, weights = [self.Cs[C] for C in self.order], [rows.weights for rows in training]
+        tol, token, noted = session.settings.tol, session.token_until(end), self.progress.on_fit()
+        solutions = follow_whole(shared.gram, problems, weights, Cs, tol, token, noted)
+        found = {}
+        for path, rows, points in zip(job.paths, training, solutions, strict=True):
+            if len(points) == len(Cs):
+                problem = next(self.targets.along([1.0], path.name, path.variant, rows))
+                found[path] = dict(zip(self.order, _read(problem, points, shared.rows), strict=True))
+            else:
+                self.progress.forget(len(points))
+        return found
 
     def _points(self, problems: Iterator[Problem], end: float, cancelled: Cancelled) -> Iterator[PathPoint]:
         """Solutions of one problem along C, as far as it comes; the last one may have ended early."""
@@ -207,6 +239,12 @@ class Paths:
             start = None if last is None else problem.start_from(last.weights)
             run.begin(start, START, np.random.default_rng(self.seed))
         return run
+
+
+def _read(problem: Problem, solutions: Sequence[PairSolution], rows: np.ndarray) -> Iterator[PathPoint]:
+    for solution in solutions:
+        function = _of_rows(problem.model(solution.weights, solution.value), rows)
+        yield PathPoint(function, relative(solution.primal_gap, solution.scale), "gap", solution.seconds)
 
 
 def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:

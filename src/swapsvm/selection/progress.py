@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 
 from ..fitting.clock import Clock
 from ..fitting.progress import Display, FitProgress, open_display
@@ -51,6 +52,15 @@ class SearchProgress:
             for observer in observers:
                 self._running.pop(observer, None)
             self._show()
+
+    def on_fit(self) -> Callable[[], None] | None:
+        """What to call when a fit ends that nobody looks at before; None if nothing is shown."""
+        return partial(self.finished, []) if self._display else None
+
+    def forget(self, fits: int) -> None:
+        """These fits will be made again."""
+        with self._lock:
+            self._done = max(self._done - fits, 0)
 
     def _show(self) -> None:
         if self._display:

@@ -283,11 +283,14 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         kernel, variant, C = place
         functions = {name: point.function for name, point in points.items()}
         fitted = paths.targets.fitted(paths.X, paths.kernels[kernel], paths.groups(fold), functions)
-        model = self._model(C=paths.Cs[C], n_jobs=1, **paths.targets.variants[variant])
-        model.set_fitted(n_features_in_=paths.X.shape[1], **fitted)
         began, test = time.perf_counter(), paths.folds[fold].test
-        options = {} if weights is None else {"sample_weight": weights[test]}
-        score = float(self.scorer_(model, paths.X[test], y[test], **options))
+        own = None if weights is None else weights[test]
+        score = paths.targets.accuracy(fitted, paths.X, test, own) if self.scoring == "accuracy" else None
+        if score is None:
+            model = self._model(C=paths.Cs[C], n_jobs=1, **paths.targets.variants[variant])
+            model.set_fitted(n_features_in_=paths.X.shape[1], **fitted)
+            options = {} if own is None else {"sample_weight": own}
+            score = float(self.scorer_(model, paths.X[test], y[test], **options))
         return Fit(
             score,
             fit_seconds=sum(point.seconds for point in points.values()),

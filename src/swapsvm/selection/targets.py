@@ -10,14 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from ..arrays import Matrix
 from ..fitting.inputs import ClassWeight, class_weights
+from ..fitting.subproblems import Sides
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import Expansion, Name, Scheme
+from ..models import ByClass, Expansion, Name, Scheme
 from ..problems import L2SVC, L2SVR, Coefficients
 
 Setting = float | str
@@ -66,6 +68,16 @@ class Targets(ABC):
     def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
         """One problem at each C."""
 
+    def sides(self, name: Name, training: TrainingRows) -> Sides | None:
+        """The groups of a problem of two classes, of which the core can follow the path in one call; else None."""
+        return None
+
+    def accuracy(
+        self, fitted: Mapping[str, object], X: Matrix, test: np.ndarray, weights: np.ndarray | None
+    ) -> float | None:
+        """What the scorer of that name would find for a fitted estimator on these rows, without its checks."""
+        return None
+
     @abstractmethod
     def fitted(
         self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
@@ -101,9 +113,12 @@ class Classes(Targets):
     def groups_of(self, name: Name) -> Name:
         return tuple(sorted(c for side in self._sides[name] for c in side))
 
-    def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
+    def sides(self, name: Name, training: TrainingRows) -> Sides:
         positive, negative = ([g for c in side for g in training.groups.get(c, ())] for side in self._sides[name])
-        at_one = L2SVC.of(training.gram, positive, negative, 1.0, training.weights)
+        return positive, negative
+
+    def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
+        at_one = L2SVC.of(training.gram, *self.sides(name, training), 1.0, training.weights)
         for C in Cs:
             yield replace(at_one, ridge=at_one.ridge / C)
 
@@ -111,6 +126,13 @@ class Classes(Targets):
         self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], functions: Mapping[Name, Coefficients]
     ) -> dict[str, object]:
         return {"model_": self.scheme.model(X, kernel, groups, functions), "classes_": self.classes}
+
+    def accuracy(
+        self, fitted: Mapping[str, object], X: Matrix, test: np.ndarray, weights: np.ndarray | None
+    ) -> float | None:
+        model = cast(ByClass, fitted["model_"])
+        winners = model.winners(model.certain_decisions(X[test], threads=1))
+        return float(np.average(winners == self.labels[test], weights=weights))
 
 
 @dataclass(frozen=True, eq=False)
