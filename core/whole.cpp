@@ -70,12 +70,16 @@ class PairRun {
     state_.certify();
     found_.certificate_seconds = steady_seconds() - before;
     if (!(state_.gap() <= target_of(options))) return std::move(found_);
-    if (state_.size() < options.exact_below) {
-      if (!state_.polish()) return std::move(found_);
-      note();
-    }
     read();
+    if (state_.size() < options.exact_below) {
+      found_.solved = state_.polish();
+      note();
+      if (found_.solved && is_at_least_found()) read();
+    }
     return std::move(found_);
+  }
+  bool is_at_least_found() const {
+    return state_.gap() <= found_.gap && state_.gap() / state_.scale() <= found_.gap / found_.scale;
   }
   int64_t evaluations() const { return gram_->evaluations() - earlier_evaluations_; }
   void note() {

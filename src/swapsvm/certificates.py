@@ -33,6 +33,11 @@ class Proven:
         """The present point of a state."""
         return cls(state.weights, progress, state.value_rounding, state.simplex_gap, state.primal_gap, state.level)
 
+    def is_at_least(self, other: Proven) -> bool:
+        """Whether this point is as good as another one."""
+        smaller = self.progress.relative_gap <= other.progress.relative_gap
+        return smaller and self.progress.gap <= other.progress.gap
+
 
 class Certificates:
     """The certificates of one run. ``gap`` is that of the last one that made progress, ``fruitless`` counts since."""

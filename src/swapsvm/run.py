@@ -226,14 +226,14 @@ class Run:
         self._timer.grant_answer(forever=True)  # it takes milliseconds
         if self.state.polish():
             self._record()
-            return self._proven()
+            after = self._proven()
+            return after if after.is_at_least(before) else before
         held = self.state.snapshot()
         self.state.set_weights(np.arange(self.state.size), exact_weights(self.state))
         if not self.state.certified:
             self.state.certify()
         after = self._proven()
-        larger = after.progress.relative_gap > before.progress.relative_gap
-        if larger or after.progress.gap > before.progress.gap:
+        if not after.is_at_least(before):
             self.state.restore(held)  # to the last bit, but no longer certified
             after = before
         self._record()

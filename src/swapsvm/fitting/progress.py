@@ -114,6 +114,8 @@ class Observers:
             self.pairs_done += 1
             if self.tasks and not self.tasks.end_problem(sub, model):
                 self.stopped = True
+        if not logger.isEnabledFor(logging.INFO):  # there may be thousands of problems
+            return
         logger.info(
             "%s: %s after %d iterations, relative gap %.2g, %d kernel values",
             sub.name,

@@ -202,7 +202,8 @@ class PlanRuns(Generic[Planned]):
         end = np.inf if session.max_time is None else session.began + session.max_time
         found = solve_whole(self._gram, self._plan, session.rules, session.token_until(end))
         for sub, result in found.items():
-            self._budget.share(sub.rows)  # none of it is needed any more
+            if session.max_time is not None:
+                self._budget.share(sub.rows)  # none of it is needed any more
             self._observers.finished(sub, result, dict)
         return found
 

@@ -6,7 +6,6 @@ that needs more than one step, gets a run.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -70,7 +69,7 @@ def _ridge(C: float, weights: np.ndarray | None) -> np.ndarray:
 def _result(solution: PairSolution, trace: Trace) -> Result:
     records = np.frombuffer(solution.records, RAW)
     trace.append(records)
-    trace.kinds = Counter(corrective=len(records))
+    trace.kinds["corrective"] = len(records)
     primal, dual = L2SVC.bounds_of(solution.value, solution.primal_gap, solution.rounding)
     return Result(
         weights=solution.weights,

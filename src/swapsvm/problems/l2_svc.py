@@ -61,9 +61,12 @@ class L2SVC(Quadratic):
                 f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
                 "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
             )
+        rows = [self.gram.groups[group] for group, _ in self.segments]
         (support,) = weights.nonzero()
-        coef = weights[support] * self.signs[support] / -value
-        return Coefficients(self.rows[support], coef, float(coef.sum()))
+        coef = weights[support] / -value
+        positive = sum(len(own) for own, (_, sign) in zip(rows, self.segments, strict=True) if sign > 0)
+        coef[support.searchsorted(positive) :] *= -1.0  # groups of positive sign come first
+        return Coefficients(np.concatenate(rows)[support], coef, float(coef.sum()))
 
 
 def _listed(groups: Groups) -> list[int]:
