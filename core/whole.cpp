@@ -120,42 +120,6 @@ std::vector<PairSolution> follow(const std::shared_ptr<Gram<V>>& gram, const Pai
   return points;
 }
 
-// A Gram for each thread that works; a single pair gets the threads instead.
-template <class V>
-class Lent {
- public:
-  Lent(const std::shared_ptr<Gram<V>>& gram, bool single)
-      : gram_(gram), token_(gram->token ? gram->token->silent() : nullptr) {
-    if (single) free_.push_back(gram);
-  }
-  ~Lent() {
-    for (const auto& own : free_)
-      if (own != gram_) gram_->add_evaluations(own->evaluations());
-  }
-
-  std::shared_ptr<Gram<V>> take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!free_.empty()) {
-      auto found = free_.back();
-      free_.pop_back();
-      return found;
-    }
-    auto fresh = gram_->for_one_thread();
-    fresh->token = token_.get();
-    return fresh;
-  }
-  void give_back(std::shared_ptr<Gram<V>> gram) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(std::move(gram));
-  }
-
- private:
-  const std::shared_ptr<Gram<V>>& gram_;
-  std::shared_ptr<StopToken> token_;
-  std::vector<std::shared_ptr<Gram<V>>> free_;
-  std::mutex mutex_;
-};
-
 // Pairs whose matrices, and copies of them, fit into the budget; at least one.
 template <class V>
 int most_at_a_time(const Gram<V>& gram, const std::vector<PairPath>& paths) {
@@ -184,6 +148,42 @@ void check(const Gram<V>& gram, const std::vector<PairPath>& paths, const std::v
 
 }  // namespace
 
+// A Gram for each thread that works; a single pair gets the threads instead.
+template <class V>
+class LentGrams {
+ public:
+  LentGrams(const std::shared_ptr<Gram<V>>& gram, bool single)
+      : gram_(gram), token_(gram->token ? gram->token->silent() : nullptr) {
+    if (single) free_.push_back(gram);
+  }
+  ~LentGrams() {
+    for (const auto& own : free_)
+      if (own != gram_) gram_->add_evaluations(own->evaluations());
+  }
+
+  std::shared_ptr<Gram<V>> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!free_.empty()) {
+      auto found = free_.back();
+      free_.pop_back();
+      return found;
+    }
+    auto fresh = gram_->for_one_thread();
+    fresh->token = token_.get();
+    return fresh;
+  }
+  void give_back(std::shared_ptr<Gram<V>> gram) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(std::move(gram));
+  }
+
+ private:
+  const std::shared_ptr<Gram<V>>& gram_;
+  std::shared_ptr<StopToken> token_;
+  std::vector<std::shared_ptr<Gram<V>>> free_;
+  std::mutex mutex_;
+};
+
 template <class V>
 std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<V>>& gram,
                                                    const std::vector<PairPath>& paths, const std::vector<double>& Cs,
@@ -192,7 +192,7 @@ std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<V>
   std::vector<std::vector<PairSolution>> found(paths.size());
   Team team = gram->team();
   team.threads = std::min(team.threads, most_at_a_time(*gram, paths));
-  Lent<V> lent(gram, paths.size() == 1);
+  LentGrams<V> lent(gram, paths.size() == 1);
   try {
     parallel_chunks(int64_t(paths.size()), 1, team, [&](int64_t k, int64_t) {
       auto own = lent.take();

@@ -10,11 +10,11 @@
 namespace swapsvm {
 namespace {
 
-using Groups = std::pair<std::vector<int>, std::vector<int>>;  // positive and negative ones
+using GroupsOfSides = std::pair<std::vector<int>, std::vector<int>>;  // positive and negative ones
 
 template <class V>
 std::vector<std::vector<PairSolution>> solve(const std::shared_ptr<Gram<V>>& gram,
-                                             const std::vector<std::pair<Groups, size_t>>& problems,
+                                             const std::vector<std::pair<GroupsOfSides, size_t>>& problems,
                                              const std::vector<Vector<double>>& ridges, const Vector<double>& Cs,
                                              double bias, WholeOptions options, const std::shared_ptr<StopToken>& token,
                                              const std::optional<nb::typed<nb::callable, void()>>& noted) {

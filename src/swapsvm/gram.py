@@ -57,12 +57,16 @@ def _as_float(values: np.ndarray) -> np.ndarray:
 
 def automatic_cache_bytes(rows: int, itemsize: int, count: int = 1) -> int:
     """Bytes for all values, but at most 1 GiB and a quarter of the memory divided among ``count`` Grams."""
+    return min(rows * (rows * itemsize + 256), largest_automatic_cache(count))
+
+
+def largest_automatic_cache(count: int = 1) -> int:
+    """1 GiB, or a quarter of the memory divided among ``count`` Grams if that is less."""
     try:  # all memory, not what is free: results must not depend on the load of the machine
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         memory = 4 * LARGEST_AUTOMATIC_CACHE
-    everything = rows * (rows * itemsize + 256)
-    return int(min(everything, memory // 4 // count, LARGEST_AUTOMATIC_CACHE))
+    return int(min(memory // 4 // count, LARGEST_AUTOMATIC_CACHE))
 
 
 class Gram:
@@ -132,13 +136,22 @@ class Gram:
         """Whether dot products of this type fit into the budget and give kernel values of enough digits."""
         if isinstance(self.kernel, Precomputed | Function):
             return False
-        fits = dtype.itemsize * self.size**2 <= self.core.cache_budget * (dtype.itemsize / self.dtype.itemsize)
+        fits = self._bytes_beside(dtype) >= 0
         return fits and self._dots_of(dtype).suffice(self._rows(), self.kernel.spec())
 
+    def _bytes_beside(self, dtype: np.dtype) -> float:
+        """What dot products of this type would leave of the largest budget."""
+        most = largest_automatic_cache() if self._cache_size is None else self._cache_size * 2**20
+        return most - dtype.itemsize * self.size**2
+
     def with_dots(self, dtype: np.dtype, token: _core.StopToken | None = None) -> Gram:
-        """The same Gram with the dot products of all rows in memory; kernel values have their type."""
+        """The same Gram with the dot products of all rows in memory, which are a part of its budget.
+
+        Kernel values have the type of the dot products.
+        """
         dots = self._dots_of(dtype).of(self._rows(), self._n_threads or 0, token)
-        return self._again(self._cache_size, self._n_threads, dtype, checked=False, dots=dots)
+        megabytes = max(self._bytes_beside(dtype), 0.0) / 2**20
+        return self._again(megabytes, self._n_threads, dtype, checked=False, dots=dots)
 
     @staticmethod
     def _dots_of(dtype: np.dtype) -> type[_core.Dots32] | type[_core.Dots64]:

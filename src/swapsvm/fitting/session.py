@@ -11,7 +11,7 @@ from typing import Generic, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._core import StopToken
+from .._core import Stopped, StopToken
 from ..arrays import Matrix
 from ..gram import Gram
 from ..kernels import Kernel
@@ -97,7 +97,10 @@ class Session:
         if len(plan) < 2 or not self.solver.takes_whole or settings.sampling is not None:
             return gram
         shared = shared_type(gram, [sub.rows for sub in plan])
-        return gram if shared is None else gram.with_dots(shared, self.token)
+        try:
+            return gram if shared is None else gram.with_dots(shared, self.token_until(self.end))
+        except Stopped:  # no time for all of them
+            return gram
 
     def rough(self, tol: float, part: float) -> Session:
         """The same session for a fit that prepares its own: to this gap at most, in a part of its time."""
@@ -115,6 +118,11 @@ class Session:
         return Run(
             state, self.solver, stop, observers=observers, clock=self.clock, token=self.token, remembers=remembers
         )
+
+    @property
+    def end(self) -> float:
+        """The time of the clock at which the fit has to end."""
+        return np.inf if self.max_time is None else self.began + self.max_time
 
     def token_until(self, end: float) -> StopToken:
         """A token that stops computations at this time of the clock as well."""
@@ -199,8 +207,7 @@ class PlanRuns(Generic[Planned]):
     def _solve_whole(self) -> dict[Planned, Result]:
         """Results of the problems that the core can solve in one call."""
         session = self._session
-        end = np.inf if session.max_time is None else session.began + session.max_time
-        found = solve_whole(self._gram, self._plan, session.rules, session.token_until(end))
+        found = solve_whole(self._gram, self._plan, session.rules, session.token_until(session.end))
         for sub, result in found.items():
             if session.max_time is not None:
                 self._budget.share(sub.rows)  # none of it is needed any more
