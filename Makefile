@@ -59,7 +59,7 @@ sanitize:
 	$(SANITIZED)/bin/python -m pip install --quiet ".[test]" -C cmake.define.SWAPSVM_SANITIZE=address -C build-dir=build/sanitize
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2 \
-	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_l2_svr.py tests/test_sampling.py tests/test_svmlight.py -k "not limit_of_seconds" -n 2
+	$(SANITIZED)/bin/python -m pytest tests/contracts tests/test_gram.py tests/test_dots.py tests/test_whole.py tests/test_linear.py tests/test_l2_svr.py tests/test_sampling.py tests/test_svmlight.py -k "not limit_of_seconds" -n 2
 
 # Raw results go to $(RESULTS).jsonl and continue there if interrupted; the report to $(RESULTS)/report.md. Peers that
 # cannot be installed are skipped.

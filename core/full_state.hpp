@@ -109,8 +109,8 @@ class FullState final : public State<V> {
 
   // The problem with all of its kernel values in memory, at the present point. There must be no slack vertex.
   std::unique_ptr<WholeMatrix<V>> whole_matrix() const;
-  // Solves a problem of few variables to the limit of double precision and certifies it, if it is that of an SVM and not
-  // too ill-conditioned; otherwise the state stays as it is. The gap never grows.
+  // Solves a problem of few variables to the limit of double precision and certifies it, if it is that of an SVM and
+  // not too ill-conditioned; otherwise the state stays as it is. The gap never grows.
   bool polish();
 
   // At most `size` variables for a working set that cannot hold the whole support: lowest scores of all, highest of the
