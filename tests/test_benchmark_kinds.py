@@ -17,7 +17,16 @@ from sklearn.svm import SVC as SklearnSVC
 from .test_benchmarks import record_of, task_of
 
 SMALL = {"text": "text m=600 words=2000 classes=20", "topics": "topics m=600 words=3000 classes=20"}
-MULTICLASS = {"images": 6, "clusters": 6, "text": 20, "strokes": 8, "orbits": 7, "codes": 26, "topics": 20}
+MULTICLASS = {
+    "images": 6,
+    "clusters": 6,
+    "text": 20,
+    "strokes": 8,
+    "spectra": 6,
+    "orbits": 7,
+    "codes": 26,
+    "topics": 20,
+}
 
 
 def small(maker):

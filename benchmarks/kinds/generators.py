@@ -178,7 +178,35 @@ def text(rows: int, world: Rng, rng: Rng, words: int = 55_000, classes: int = 10
     return tf_idf(documents, found, (rows, words)), y
 
 
+def strokes(rows: int, world: Rng, rng: Rng, side: int = 28, classes: int = 8) -> Rows:
+    """Drawings of three strokes whose ends move; a pen of random width."""
+    ends = world.uniform(0.15, 0.85, (classes, 4, 2))
+    y = rng.integers(classes, size=rows)
+    paths = ends[y] + 0.05 * rng.standard_normal((rows, 4, 2)) + 0.04 * rng.standard_normal((rows, 1, 2))
+    t = np.linspace(0, 1, 6)[:, None]
+    points = np.concatenate([(1 - t) * paths[:, k, None] + t * paths[:, k + 1, None] for k in range(3)], axis=1)
+    pixels = (np.arange(side) + 0.5) / side
+    width = rng.uniform(0.035, 0.06, rows)[:, None, None]
+    across, down = (np.exp(-(((points[:, :, k, None] - pixels) / width) ** 2)) for k in (0, 1))
+    X = np.minimum(np.einsum("rpi,rpj->rij", down, across), 1.0)
+    return X.reshape(rows, -1), y
+
+
 GENERATORS = {
     made.__name__: made
-    for made in (noisy, tabular, bumps, physics, spirals, moons, images, unbalanced, tails, spam, clusters, text)
+    for made in (
+        noisy,
+        tabular,
+        bumps,
+        physics,
+        spirals,
+        moons,
+        images,
+        unbalanced,
+        tails,
+        spam,
+        clusters,
+        text,
+        strokes,
+    )
 }

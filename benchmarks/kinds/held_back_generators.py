@@ -56,18 +56,17 @@ def rings(rows: int, world: Rng, rng: Rng, count: int = 4) -> Rows:
     return X, np.where(ring % 2 == 1, 1, -1)
 
 
-def strokes(rows: int, world: Rng, rng: Rng, side: int = 28, classes: int = 8) -> Rows:
-    """Drawings of three strokes whose ends move; a pen of random width."""
-    ends = world.uniform(0.15, 0.85, (classes, 4, 2))
+def spectra(rows: int, world: Rng, rng: Rng, channels: int = 600, classes: int = 6, peaks: int = 8) -> Rows:
+    """Measured spectra: peaks that shift and vary in height, on a bent baseline, with noise."""
+    centers, heights = world.uniform(0.05, 0.95, (classes, peaks)), world.uniform(0.3, 1.0, (classes, peaks))
     y = rng.integers(classes, size=rows)
-    paths = ends[y] + 0.05 * rng.standard_normal((rows, 4, 2)) + 0.04 * rng.standard_normal((rows, 1, 2))
-    t = np.linspace(0, 1, 6)[:, None]
-    points = np.concatenate([(1 - t) * paths[:, k, None] + t * paths[:, k + 1, None] for k in range(3)], axis=1)
-    pixels = (np.arange(side) + 0.5) / side
-    width = rng.uniform(0.035, 0.06, rows)[:, None, None]
-    across, down = (np.exp(-(((points[:, :, k, None] - pixels) / width) ** 2)) for k in (0, 1))
-    X = np.minimum(np.einsum("rpi,rpj->rij", down, across), 1.0)
-    return X.reshape(rows, -1), y
+    at = centers[y] + 0.004 * rng.standard_normal((rows, peaks)) + 0.006 * rng.standard_normal((rows, 1))
+    height = heights[y] * rng.lognormal(0.0, 0.4, (rows, peaks))
+    channel = np.linspace(0, 1, channels)
+    X = 0.3 * rng.standard_normal((rows, 1)) + rng.standard_normal((rows, 1)) * (channel - 0.5) ** 2
+    for k in range(peaks):
+        X = X + height[:, k, None] / (1 + ((channel - at[:, k, None]) / 0.012) ** 2)
+    return X + 0.1 * rng.standard_normal((rows, channels)), y
 
 
 def rare(rows: int, world: Rng, rng: Rng, features: int = 12, ratio: float = 50.0) -> Rows:
@@ -130,5 +129,18 @@ def topics(rows: int, world: Rng, rng: Rng, words: int = 40_000, classes: int = 
 
 GENERATORS = {
     made.__name__: made
-    for made in (ripples, census, checkers, shells, rings, strokes, rare, bursts, parity, orbits, codes, topics)
+    for made in (
+        ripples,
+        census,
+        checkers,
+        shells,
+        rings,
+        spectra,
+        rare,
+        bursts,
+        parity,
+        orbits,
+        codes,
+        topics,
+    )
 }

@@ -48,8 +48,8 @@ KINDS = (
     Kind(
         "many features",
         "dense rows, such as images",
-        ("images m=6000 side=20 classes=8", "usps", "mnist"),
-        ("strokes m=6000", "images m=4000 side=28 classes=5 seed=13"),
+        ("images m=6000 side=20 classes=8", "usps", "mnist", "strokes m=6000"),
+        ("spectra m=5000", "images m=4000 side=28 classes=5 seed=13"),
     ),
     Kind(
         "unbalanced",
