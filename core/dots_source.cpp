@@ -32,9 +32,10 @@ class DotMap {
   }
 
  private:
-  double power(double u) const {
+  double power(double u) const {  // by squaring
     double result = 1;
-    for (int k = 0; k < kernel_.degree; ++k) result *= u;
+    for (int rest = kernel_.degree; rest > 0; rest /= 2, u *= u)
+      if (rest % 2 == 1) result *= u;
     return result;
   }
   KernelSpec kernel_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dot.hpp"
+
 namespace swapsvm {
 namespace {
 
@@ -105,14 +107,8 @@ bool factor_cholesky(std::vector<double>& q, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     double* row = &q[i * n];
     for (int64_t k = 0; k <= i; ++k) {
-      const double* other = &q[k * n];
-      double sum[4] = {};  // independent sums: the compiler may not reorder one
-      int64_t j = 0;
-      for (; j + 4 <= k; j += 4)
-        for (int64_t t = 0; t < 4; ++t) sum[t] += row[j + t] * other[j + t];
-      for (; j < k; ++j) sum[0] += row[j] * other[j];
-      row[k] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      if (k < i) row[k] /= other[k];
+      row[k] -= dot(row, &q[k * n], k);
+      if (k < i) row[k] /= q[k * n + k];
     }
     if (!(row[i] > 0)) return false;
     row[i] = std::sqrt(row[i]);

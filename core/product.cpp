@@ -1,5 +1,6 @@
 #include "product.hpp"
 
+#include "dot.hpp"
 #include "linear.hpp"
 #include "packing.hpp"
 
@@ -96,15 +97,6 @@ static void packed_products(const Rows<T>& left, const Rows<T>& right, const Ker
     for (int64_t r = 0; r < left.size; ++r)
       for (int64_t l = 0; l < lines; ++l) out[r * groups.outputs + columns[l]] += sums[size_t(r * lines + l)];
   }
-}
-
-static double dot(const double* x, const double* y, int64_t count) {
-  double sums[4] = {};
-  int64_t k = 0;
-  for (; k + 4 <= count; k += 4)
-    for (int s = 0; s < 4; ++s) sums[s] += x[k + s] * y[k + s];
-  for (; k < count; ++k) sums[0] += x[k] * y[k];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 // Row by row, all kernel values of a row at once: to pack the vectors would take longer.

@@ -23,9 +23,8 @@ class PairRun {
     const std::vector<Index> first = state_.first_variables();
     state_.set_weights(first, std::vector<double>(first.size(), 1.0));
     note();
-    const double target = target_of(options);  // before the matrix changes the counts of the Gram
     whole_ = state_.whole_matrix();
-    return solve(target, options);
+    return solve(options);
   }
   // The next one, from the last.
   PairSolution go_on(double C, const WholeOptions& options) {
@@ -33,7 +32,7 @@ class PairRun {
     state_.set_ridge(ridge_at(C));
     whole_->set_ridge(ridge_at(C));
     note();
-    return solve(target_of(options), options);
+    return solve(options);
   }
 
  private:
@@ -61,8 +60,8 @@ class PairRun {
     found_ = {};
     began_ = steady_seconds(), earlier_evaluations_ = gram_->evaluations();
   }
-  PairSolution solve(double target, const WholeOptions& options) {
-    whole_->solve(options.accuracy * (options.margin * target) / state_.scale(), gram_->team());
+  PairSolution solve(const WholeOptions& options) {
+    whole_->solve(options.accuracy * (options.margin * target_of(options)) / state_.scale(), gram_->team());
     state_.place(whole_->weights(), whole_->products());
     note();
     if (!(state_.gap() <= options.margin * target_of(options))) return std::move(found_);

@@ -14,6 +14,18 @@ from swapsvm.selection.limits import LAST_SCORES, REFIT, SearchTime
 CS, GAMMAS = [0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0], [0.01, 0.1, 1.0]
 
 
+@pytest.fixture
+def ticking(monkeypatch):
+    """Searches by a clock that counts looks: of runs, which look often; compiled paths would hardly ever."""
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+
+    def restart():
+        monkeypatch.setattr(SVCCV, "_clock", staticmethod(Ticking()))
+
+    restart()
+    return restart
+
+
 class Ticking:
     """A clock that advances with every look at it."""
 
@@ -75,8 +87,8 @@ def test_the_limit_is_kept_and_the_best_so_far_is_chosen(n_jobs, refit):
     assert hasattr(search, "best_estimator_") == refit
 
 
-def test_a_coarse_subset_of_every_gamma_comes_first(monkeypatch):
-    monkeypatch.setattr(SVCCV, "_clock", staticmethod(Ticking()))
+@pytest.mark.usefixtures("ticking")
+def test_a_coarse_subset_of_every_gamma_comes_first():
     X, y = load_iris(return_X_y=True)
     search = SVCCV(CS, GAMMAS, cv=3, max_time=2.0, n_jobs=1, refit=False)
     with pytest.warns(ConvergenceWarning):
@@ -85,11 +97,11 @@ def test_a_coarse_subset_of_every_gamma_comes_first(monkeypatch):
     assert reached[[1, 4]].all() and not reached.all()
 
 
-def test_more_time_scores_more(monkeypatch):
+def test_more_time_scores_more(ticking):
     X, y = load_iris(return_X_y=True)
     counts = []
     for seconds in (1.0, 2.0, 4.0):
-        monkeypatch.setattr(SVCCV, "_clock", staticmethod(Ticking()))
+        ticking()
         search = SVCCV(CS, GAMMAS, cv=3, max_time=seconds, n_jobs=1, refit=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -153,12 +165,12 @@ def test_parts_of_the_limit():
     assert SearchTime(None, True, clock).left() is None and not SearchTime(None, True, clock).is_over()
 
 
-def test_the_map_leaves_out_what_was_not_scored(monkeypatch):
+@pytest.mark.usefixtures("ticking")
+def test_the_map_leaves_out_what_was_not_scored():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    monkeypatch.setattr(SVCCV, "_clock", staticmethod(Ticking()))
     X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning):
         search = SVCCV(CS, GAMMAS, cv=3, max_time=2.0, n_jobs=1, refit=False).fit(X, y)

@@ -182,7 +182,7 @@ class Paths:
         others = [path for path in job.paths if path not in followed]
         for number, path in enumerate(others):
             began = clock()
-            own_end = began + max(end - began, 0.0) / (len(job.paths) - number)
+            own_end = began + max(end - began, 0.0) / (len(others) - number)
             training = shared.of(path.fold, self.folds[path.fold].weights)
             problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
             points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
