@@ -1,5 +1,7 @@
 #include "features.hpp"
 
+#include <type_traits>
+
 namespace swapsvm {
 
 namespace {
@@ -9,16 +11,15 @@ constexpr int64_t kSolved = 128;      // rows of one triangular solve
 constexpr int64_t kLeastChunk = 512;  // rows
 constexpr int64_t kMostChunks = 256;
 constexpr int64_t kTogether = 8;  // rows that stay in the first-level cache between the two halves of quadratic()
+constexpr int64_t kTile =
+    1 << 19;  // computed numbers: few enough for a cache, and many for landmarks that are packed for each tile
 
 }  // namespace
 
 template <class V>
 Features::Features(Gram<V>& gram, Selection rows, Selection landmarks, const float* factor, double bias,
                    TriangularSolve solve)
-    : rows_(rows.count),
-      columns_(landmarks.count),
-      stride_((landmarks.count + kAlign - 1) / kAlign * kAlign),
-      chunk_(std::max(kLeastChunk, (rows.count + kMostChunks - 1) / kMostChunks)),
+    : Passes(rows.count, landmarks.count),
       threads_(gram.threads()),
       values_(aligned_array<float>(rows_ * stride_, Filling::full)),
       residual_(size_t(rows_)) {
@@ -47,44 +48,86 @@ Features::Features(Gram<V>& gram, Selection rows, Selection landmarks, const flo
   }
 }
 
+Passes::Passes(int64_t rows, int64_t columns)
+    : rows_(rows),
+      columns_(columns),
+      stride_((columns + kAlign - 1) / kAlign * kAlign),
+      chunk_(std::max(kLeastChunk, (rows + kMostChunks - 1) / kMostChunks)) {}
+
+template <class Use>
+void Passes::for_each_tile(int64_t begin, int64_t count, Use use) const {
+  std::vector<float> scratch;
+  const int64_t most = tile_rows();
+  for (int64_t first = begin; first < begin + count; first += most) {
+    const int64_t some = std::min(most, begin + count - first);
+    use(tile(first, some, scratch), first, some);
+  }
+}
+
 template <class Add>
-std::vector<double> Features::sum_over_chunks(Add add) const {
+std::vector<double> Passes::sum_over_tiles(Add add) const {
   const int64_t chunks = (rows_ + chunk_ - 1) / chunk_;
   std::vector<double> parts(size_t(chunks * stride_), 0.0);
-  parallel_chunks(rows_, chunk_, Team{threads_},
-                  [&](int64_t begin, int64_t count) { add(begin, count, &parts[begin / chunk_ * stride_]); });
+  parallel_chunks(rows_, chunk_, team(), [&](int64_t begin, int64_t count) {
+    for_each_tile(begin, count, [&](const float* numbers, int64_t first, int64_t some) {
+      add(numbers, first, some, &parts[begin / chunk_ * stride_]);
+    });
+  });
   std::vector<double> sums(parts.begin(), parts.begin() + columns_);
   for (int64_t c = 1; c < chunks; ++c)
     for (int64_t f = 0; f < columns_; ++f) sums[size_t(f)] += parts[size_t(c * stride_ + f)];
   return sums;
 }
 
-std::vector<double> Features::product(const double* v) const {
+std::vector<double> Passes::product(const double* v) const {
   const std::vector<double> all = padded(v);
   std::vector<double> out(static_cast<size_t>(rows_));
-  parallel_chunks(rows_, chunk_, Team{threads_}, [&](int64_t begin, int64_t count) {
-    hot_features().dot_rows(row(begin), count, stride_, all.data(), &out[size_t(begin)]);
+  parallel_chunks(rows_, chunk_, team(), [&](int64_t begin, int64_t count) {
+    for_each_tile(begin, count, [&](const float* numbers, int64_t first, int64_t some) {
+      hot_features().dot_rows(numbers, some, stride_, all.data(), &out[size_t(first)]);
+    });
   });
   return out;
 }
 
-std::vector<double> Features::transposed(const double* w) const {
-  return sum_over_chunks([&](int64_t begin, int64_t count, double* sums) {
-    hot_features().add_rows(row(begin), count, stride_, w + begin, sums);
+std::vector<double> Passes::transposed(const double* w) const {
+  return sum_over_tiles([&](const float* numbers, int64_t first, int64_t count, double* sums) {
+    hot_features().add_rows(numbers, count, stride_, w + first, sums);
   });
 }
 
-std::vector<double> Features::quadratic(const double* w, const double* v) const {
+std::vector<double> Passes::quadratic(const double* w, const double* v) const {
   const std::vector<double> all = padded(v);
-  return sum_over_chunks([&](int64_t begin, int64_t count, double* sums) {
+  return sum_over_tiles([&](const float* numbers, int64_t first, int64_t count, double* sums) {
     double weighted[kTogether];
-    for (int64_t first = begin; first < begin + count; first += kTogether) {
-      const int64_t some = std::min(kTogether, begin + count - first);
-      hot_features().dot_rows(row(first), some, stride_, all.data(), weighted);
-      for (int64_t i = 0; i < some; ++i) weighted[i] *= w[first + i];
-      hot_features().add_rows(row(first), some, stride_, weighted, sums);
+    for (int64_t done = 0; done < count; done += kTogether) {
+      const int64_t some = std::min(kTogether, count - done);
+      const float* rows = numbers + done * stride_;
+      hot_features().dot_rows(rows, some, stride_, all.data(), weighted);
+      for (int64_t i = 0; i < some; ++i) weighted[i] *= w[first + done + i];
+      hot_features().add_rows(rows, some, stride_, weighted, sums);
     }
   });
+}
+
+template <class V>
+int64_t KernelColumns<V>::tile_rows() const {
+  return std::max<int64_t>(kTogether, kTile / stride_ / kTogether * kTogether);
+}
+
+template <class V>
+const float* KernelColumns<V>::tile(int64_t first, int64_t count, std::vector<float>& scratch) const {
+  const Selection rows{listed_.data() + first, 0, count}, landmarks{landmarks_.data(), 0, stride_};
+  scratch.resize(size_t(std::max(int64_t(scratch.size()), count * stride_)));
+  if constexpr (std::is_same_v<V, float>) {
+    gram_.block_in_thread(rows, landmarks, scratch.data());
+  } else {
+    std::vector<V> values(size_t(count * stride_));
+    gram_.block_in_thread(rows, landmarks, values.data());
+    std::copy(values.begin(), values.end(), scratch.begin());
+  }
+  for (int64_t k = 0; k < count * stride_; ++k) scratch[size_t(k)] += float(bias_);
+  return scratch.data();
 }
 
 std::vector<float> Features::some(Selection rows) const {
@@ -95,5 +138,7 @@ std::vector<float> Features::some(Selection rows) const {
 
 template Features::Features(Gram<float>&, Selection, Selection, const float*, double, TriangularSolve);
 template Features::Features(Gram<double>&, Selection, Selection, const float*, double, TriangularSolve);
+template class KernelColumns<float>;
+template class KernelColumns<double>;
 
 }  // namespace swapsvm

@@ -82,6 +82,8 @@ class Gram {
     evaluations_ += rows.count * columns.count;
     source_->block(rows, columns, out, team_for(rows.count * columns.count));
   }
+  // By the calling thread alone, which can be one of several. Its values are not counted.
+  void block_in_thread(Selection rows, Selection columns, V* out) const { source_->block(rows, columns, out, {}); }
   void exact_block(Selection rows, Selection columns, double* out) {
     evaluations_ += rows.count * columns.count;
     source_->exact_block(rows, columns, out, team_for(rows.count * columns.count));

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from swapsvm import SVC, SVDD, SVR, OneClassSVM, maximize
-from swapsvm._core import Measure
+from swapsvm._core import Measure, Stopped, StopToken
 from swapsvm.gram import Gram
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf, Sigmoid
 from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
@@ -104,6 +104,30 @@ def test_features_that_do_not_fit_into_memory_are_computed_again_in_each_pass():
         np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(one).max())
     np.testing.assert_allclose(stored.residual, again.residual, rtol=1e-12)
     assert type(stored._core) is not type(again._core)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_computed_passes_are_those_of_one_matrix(dtype):
+    """L^-T v is large: if Z v and Z'w rounded kernel values differently, conjugate gradients would stall."""
+    X, y = noisy(3000)
+    gram = Gram(Rbf(gamma=1 / 44), X.astype(dtype), groups=groups_of(y), dtype=dtype, cache_size=0.1)
+    z = landmarks_of(opened(L2SVC.of(gram, 0, 1, 1.0)), 250)
+    rng = np.random.default_rng(1)
+    v, w, weights = rng.standard_normal(z.count), rng.standard_normal(z.size), rng.random(z.size)
+    assert z.product(v) @ w == pytest.approx(v @ z.transposed(w), rel=1e-11, abs=1e-9)
+    expected = z.transposed(weights * z.product(v))
+    np.testing.assert_allclose(z.quadratic(weights, v), expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_request_to_stop_ends_a_computed_pass():
+    X, y = noisy(20000)
+    gram = Gram(Rbf(gamma=1 / 44), X, groups=groups_of(y), cache_size=0.1)
+    state = opened(L2SVC.of(gram, 0, 1, 1.0))
+    z, token = landmarks_of(state, 500), StopToken()
+    state.limit(token=token)
+    token.request()
+    with pytest.raises(Stopped):
+        z.product(np.ones(z.count))
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])

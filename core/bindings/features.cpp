@@ -1,6 +1,7 @@
 #include "../features.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "../full_state.hpp"
@@ -48,6 +49,58 @@ NewVector<double> without_gil(Compute compute) {
     out = compute();
   }
   return to_numpy(std::move(out));
+}
+
+// K_:F of a state, whose token stops its passes.
+template <class V>
+struct StoppableColumns {
+  State<V>& state;
+  KernelColumns<V> columns;
+
+  template <class Compute>
+  NewVector<double> pass(Compute compute) {
+    return to_numpy(stoppably(state, [&] {
+      state.gram().add_evaluations(columns.rows() * columns.columns());
+      return compute();
+    }));
+  }
+};
+
+template <class V>
+std::unique_ptr<StoppableColumns<V>> make_columns(State<V>& state, const Vector<Index>& rows,
+                                                  const Vector<Index>& landmarks, double bias) {
+  checked(rows, state.gram().size());
+  if (checked(landmarks, state.gram().size()).count == 0) throw std::invalid_argument("no landmarks");
+  return std::unique_ptr<StoppableColumns<V>>(
+      new StoppableColumns<V>{state, {state.gram(), to_vector(rows), to_vector(landmarks), bias}});
+}
+
+template <class V>
+void bind_columns(nb::module_& m, const char* name) {
+  using Columns = StoppableColumns<V>;
+  nb::class_<Columns>(m, name)
+      .def(
+          "product",
+          [](Columns& c, const Vector<double>& v) {
+            const double* numbers = checked(v, c.columns.columns());
+            return c.pass([&] { return c.columns.product(numbers); });
+          },
+          "v"_a)
+      .def(
+          "transposed",
+          [](Columns& c, const Vector<double>& w) {
+            const double* numbers = checked(w, c.columns.rows());
+            return c.pass([&] { return c.columns.transposed(numbers); });
+          },
+          "w"_a)
+      .def(
+          "quadratic",
+          [](Columns& c, const Vector<double>& w, const Vector<double>& v) {
+            const double *weights = checked(w, c.columns.rows()), *numbers = checked(v, c.columns.columns());
+            return c.pass([&] { return c.columns.quadratic(weights, numbers); });
+          },
+          "w"_a, "v"_a);
+  m.def("kernel_columns", make_columns<V>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "landmarks"_a, "bias"_a);
 }
 
 // The passes over Z, wherever its numbers come from.
@@ -99,6 +152,8 @@ void bind_features(nb::module_& m) {
             return without_gil([&] { return f.squares(numbers); });
           },
           "w"_a);
+  bind_columns<float>(m, "KernelColumns32");
+  bind_columns<double>(m, "KernelColumns64");
   m.def("features", make<float>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
   m.def("features", make<double>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
   m.def("linear_features", make_linear<float>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "bias"_a);

@@ -97,7 +97,7 @@ def features_of(core: FullState32 | FullState64, factor: Factor, rows: np.ndarra
         return _core.features(core, rows, factor.landmarks, single, float(factor.problem.bias), solve)
 
 
-class FusedFeatures:
+class ComputedFeatures:
     """The same where Z does not fit into the budget: passes compute the kernel values of the landmarks again.
 
     Z v = K_:F (L^-T v), and Z'w = L^-1 (K_F: w).
@@ -105,28 +105,29 @@ class FusedFeatures:
 
     def __init__(self, core: FullState32 | FullState64, factor: Factor, rows: np.ndarray) -> None:
         self._state, self._factor, self._rows = core, factor, rows
-        self._gram, self._bias = factor.problem.gram.core, float(factor.problem.bias)
+        self._columns = _core.kernel_columns(core, rows, factor.landmarks, float(factor.problem.bias))
         step = max(1024, int(factor.problem.gram.core.cache_budget // (FEATURE_BYTES * len(factor.landmarks))))
         parts = [features_of(core, factor, rows[first : first + step]).residual for first in range(0, len(rows), step)]
         self.residual = np.concatenate(parts)
 
     def product(self, v: np.ndarray) -> np.ndarray:
-        coef = solve_triangular(self._factor.values, v, lower=True, trans="T", check_finite=False)
-        return (
-            np.asarray(self._gram.own_product(self._rows, self._factor.landmarks, coef, False))
-            + self._bias * coef.sum()
-        )
+        return np.asarray(self._columns.product(self._solved(v, transposed=True)))
 
     def transposed(self, w: np.ndarray) -> np.ndarray:
-        sums = np.asarray(self._gram.own_product(self._factor.landmarks, self._rows, w, False)) + self._bias * w.sum()
-        return np.asarray(solve_triangular(self._factor.values, sums, lower=True, check_finite=False))
+        return self._solved(np.asarray(self._columns.transposed(w)))
 
     def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.transposed(w * self.product(v))
+        return self._solved(np.asarray(self._columns.quadratic(w, self._solved(v, transposed=True))))
 
     def some(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(
             features_of(self._state, self._factor, self._rows[rows]).some(np.arange(len(rows), dtype=np.int32))
+        )
+
+    def _solved(self, v: np.ndarray, transposed: bool = False) -> np.ndarray:
+        """L^-1 v, or L^-T v."""
+        return np.asarray(
+            solve_triangular(self._factor.values, v, lower=True, trans="T" if transposed else "N", check_finite=False)
         )
 
 
@@ -207,7 +208,7 @@ class Landmarks(VariableFeatures):
         super().__init__(problem, len(factor.landmarks))
         self.landmarks, self.factor = factor.landmarks, factor.values
         stored = len(self.rows) * self.count * FEATURE_BYTES <= problem.gram.core.cache_budget
-        self._open(features_of(core, factor, self.rows) if stored else FusedFeatures(core, factor, self.rows))
+        self._open(features_of(core, factor, self.rows) if stored else ComputedFeatures(core, factor, self.rows))
 
 
 class LandmarksAndConstant(Landmarks):
