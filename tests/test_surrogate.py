@@ -18,7 +18,7 @@ from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
 from swapsvm.solvers import block as block_module
 from swapsvm.solvers.newton import SmoothProblem
 from swapsvm.solvers.policy import Outlook, left_out, spread
-from swapsvm.solvers.surrogate import Step, SurrogateSteps, best_of
+from swapsvm.solvers.surrogate import Point, Step, SurrogateSteps, best_of
 from swapsvm.state import open_state
 
 
@@ -211,44 +211,46 @@ def primal_and_dual(K, b, ridge, target):
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_steps_are_feasible_raise_the_value_and_close_the_gap(C, dtype):
+def test_steps_are_feasible_and_never_widen_the_gap(C, dtype):
     X, y = noisy(1200)
     problem = problem_of(X.astype(dtype), y, C, dtype=dtype)
     state = opened(problem)
     steps = SurrogateSteps(landmarks_of(state, 150), afresh=True)
-    K, value = matrix_of(problem).astype(np.float64), -np.inf
-    for step in range(12):
+    K, gap = matrix_of(problem).astype(np.float64), np.inf
+    for _ in range(12):
         correction = steps.choose(state)
         assert correction.kind == "surrogate" and (correction.weights >= 0).all()
         state.move(correction)
-        assert state.value >= value * (1 + 1e-6) or step == 0
-        value = state.value
         b, products = state.in_svm_units()
         np.testing.assert_allclose(products, K @ b, atol=3e-4 * np.abs(b).sum())
         primal, dual = primal_and_dual(K, b, np.full(len(b), 1 / C), np.ones(len(b)))
         assert state.gap / state.scale <= (primal / dual - 1) * 1.01 + 1e-3
+        assert state.gap / state.scale <= gap * 1.01 + 1e-5
+        gap = state.gap / state.scale
     assert state.gap / state.scale < 0.05
 
 
-def test_the_best_step_of_a_plane_is_feasible_and_beats_the_line():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_step_has_the_smallest_gap_and_is_feasible(seed):
+    rng = np.random.default_rng(seed)
     A = rng.standard_normal((30, 30))
-    K, ridge, b = A @ A.T, np.full(30, 0.5), rng.random(30)
-    steps = []
-    for _ in range(2):
-        d = np.maximum(b + 0.3 * rng.standard_normal(30), 0) - b
-        steps.append(Step(d, K @ d))
-    slope = 1 - K @ b - ridge * b
+    K, ridge = np.eye(30) + 0.003 * A @ A.T, np.full(30, 0.5)
+    b = np.linalg.solve(K + np.diag(ridge), np.ones(30)) * rng.uniform(0.8, 1.2, 30)  # near the solution, far from 0
+    point = Point(b, K @ b, np.ones(30), ridge)
+    steps = [Step(d, K @ d) for d in (rng.standard_normal((2, 30)) - 0.3)]
 
-    def gain_of(step):
-        return step.change @ slope - 0.5 * step.change @ (step.product + ridge * step.change)
+    def gap_at(lengths):
+        x = b + lengths @ np.array([s.change for s in steps])
+        primal, dual = 0.5 * x @ K @ x + np.sum(np.maximum(1 - K @ x, 0) ** 2), x.sum() - 0.5 * x @ (K @ x + ridge * x)
+        return primal - dual
 
+    step = best_of(steps, point)
+    np.testing.assert_allclose(step.product, K @ step.change, atol=1e-9)
+    np.testing.assert_allclose(point.after(step).gap(), minimize(gap_at, np.zeros(2)).fun, rtol=0.02)
+    near = Point(b - b.min(), K @ (b - b.min()), np.ones(30), ridge)  # a weight of 0
     for chosen in (steps[:1], steps):
-        step, gain = best_of(chosen, b, slope, ridge)
-        assert (b + step.change >= -1e-12).all()
-        np.testing.assert_allclose(gain, gain_of(step), rtol=1e-9)
-        np.testing.assert_allclose(step.product, K @ step.change, atol=1e-9)
-    assert gain >= 0
+        assert (near.b + best_of(chosen, near).change >= -1e-12).all()
+        assert near.after(best_of(chosen, near)).gap() <= near.gap() * (1 + 1e-12)
 
 
 def test_which_problems_are_smooth():
@@ -281,6 +283,16 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
+
+
+def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():
+    outlook = {"work": 30.0, "ridge": 1.0, "largest_set": 1e4, "most_features": 1e9}
+    assert Outlook(rows=20_000, support=17_000, **outlook).most_factored() == 1024
+    million = Outlook(rows=1_000_000, support=700_000, **outlook)
+    assert million.most_factored() == 4096
+    # 4096 landmarks save sweeps; what they leave out, measured on the noisy family, need not be extrapolated
+    found = {1024: (0.077, 204.0), 2048: (0.05, 79.0), 4096: (0.029, 23.0)}
+    assert million.best_count(found) == 4096
 
 
 def test_what_landmarks_leave_out_is_measured_on_some_rows():

@@ -18,10 +18,11 @@ from ..state import FEATURE_BYTES, Factor, Landmarks, State
 
 logger = logging.getLogger(__name__)
 
-COUNTS = (128, 256, 512, 1024, 2048)  # of landmarks
-FACTORED = 1024  # of them whose kernel matrix is factored to look at; beyond that, what they leave out is extrapolated
+COUNTS = (128, 256, 512, 1024, 2048, 4096)  # of landmarks
+FACTORED = 1024  # of them whose kernel matrix is always factored to look at; beyond the largest, it is extrapolated
+LOOK = 0.05  # of the operations of a sweep that a factor of more may take
 LARGEST_PART = 8  # landmarks are at most this part of the rows
-PROBED = 512  # rows that tell what landmarks leave out
+PROBED = 512  # rows, at least, that tell what landmarks leave out
 POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
 SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks, and for a landmark in each step
 AGAIN = 40  # kernel values that a step computes for each landmark where features do not fit into memory
@@ -73,11 +74,16 @@ class Outlook:
         most, limit = self.rows // LARGEST_PART, CLEARLY * self.cost_of_blocks()
         return [count for count in COUNTS if count <= most and self.cost_of_surrogate(count, FEWEST_STEPS) < limit]
 
+    def most_factored(self) -> int:
+        """The largest number of landmarks whose factor costs little beside a sweep."""
+        sweep = COMPUTED * self.support * self.rows * self.work
+        return max(count for count in COUNTS if count <= FACTORED or count**3 / 3 <= LOOK * sweep)
+
     def best_count(self, left_out: dict[int, tuple[float, float]]) -> int:
         """The number of landmarks of the cheapest surrogate steps, or 0 if blocks are cheaper."""
-        costs = {0: CLEARLY * self.cost_of_blocks()}
+        costs, factored = {0: CLEARLY * self.cost_of_blocks()}, self.most_factored()
         for count, left in left_out.items():
-            extrapolated = 1.0 if count <= FACTORED else 1 / CLEARLY
+            extrapolated = 1.0 if count <= factored else 1 / CLEARLY
             costs[count] = extrapolated * self.cost_of_surrogate(count, self.steps(*left))
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
@@ -91,8 +97,9 @@ def suitable_landmarks(state: State, support: float) -> Landmarks | None:
     counts = outlook.worthwhile_counts()
     if not counts:
         return None
-    factor = state.factor(rows[: min(counts[-1], FACTORED)])
-    count = outlook.best_count(left_out(factor, counts, rows[-PROBED:], outlook.rows))
+    factored = min(counts[-1], outlook.most_factored())
+    probed = rows[-max(PROBED, factored // 2) :]  # of fewer rows, rounding of the largest eigenvalue hides what is left
+    count = outlook.best_count(left_out(state.factor(rows[:factored]), counts, probed, outlook.rows))
     return state.landmarks(state.factor(spread(state, rows, count))) if count else None
 
 

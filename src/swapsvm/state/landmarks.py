@@ -22,6 +22,7 @@ from ..problems import Quadratic
 
 FEATURE_BYTES = 4
 POWERS = 15
+PART = 8192  # rows of Z at a time, where they are copied
 JITTER = 1e-5  # least that is added to K_FF, as a part of its mean diagonal: single precision resolves no more
 
 
@@ -188,9 +189,12 @@ class VariableFeatures:
         weights = self._of_rows(w, 1.0)
         listed = np.flatnonzero(weights)
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
-        some = self._some(chosen.astype(np.int32))
-        scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
-        return np.asarray(scaled.T @ some, np.float64)
+        matrix = np.zeros((self.count, self.count))
+        for first in range(0, len(chosen), PART):
+            part = chosen[first : first + PART]
+            some = self._some(part.astype(np.int32))
+            matrix += (some * weights[part].astype(np.float32)[:, None]).T @ some
+        return matrix * (len(listed) / max(len(chosen), 1))
 
     def squares(self, w: np.ndarray) -> np.ndarray:
         """The diagonal of Z' diag(w) Z, of features that are ``wide``."""
