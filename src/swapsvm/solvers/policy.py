@@ -29,6 +29,7 @@ COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
 KEPT = 1.5  # the same sweeps where kernel values are kept
 FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
+CHEAP = 0.4  # part of a sweep that more landmarks than expected to be best may cost: they often save a sweep
 CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
 
 
@@ -60,9 +61,12 @@ class Outlook:
 
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
-        sweep = COMPUTED * self.support * self.work
         passes = PASSES if count * self.rows <= self.most_features else AGAIN * self.work
-        return SOLVED * count**2 + steps * (passes * count + sweep)
+        return SOLVED * count**2 + steps * (passes * count + self._sweep)
+
+    @property
+    def _sweep(self) -> float:
+        return COMPUTED * self.support * self.work
 
     def steps(self, mean: float, eigenvalue: float) -> float:
         """Number of surrogate steps if landmarks leave out this mean diagonal and largest eigenvalue."""
@@ -81,7 +85,8 @@ class Outlook:
             costs[count] = extrapolated * self.cost_of_surrogate(count, self.steps(*left))
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
-        return best
+        cheap = [count for count in left_out if self.cost_of_surrogate(count, 1) <= (1 + CHEAP) * self._sweep]
+        return max([best, *cheap]) if best else 0
 
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:
