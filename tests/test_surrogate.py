@@ -308,6 +308,11 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
+    paired = {**outlook, "paired": True}  # blocks of both signs cost more, and so do steps where r exceeds the ridge
+    assert Outlook(support=6000, **outlook).best_count(smooth) == 0
+    assert Outlook(support=6000, **paired).best_count(smooth) == 256
+    assert Outlook(support=6000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
+    assert Outlook(support=1, **paired).steps(0.12, 14.0) > Outlook(support=1, **outlook).steps(0.12, 14.0)
     many = {**outlook, "rows": 100000, "ridge": 1000.0}  # all take two steps
     assert Outlook(support=60000, **many).best_count(smooth) == 512  # for less than half of a sweep
     assert Outlook(support=10000, **many).best_count(smooth) == 128

@@ -188,9 +188,9 @@ class VariableFeatures:
         weights = self._of_rows(w, 1.0)
         listed = np.flatnonzero(weights)
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
-        some = self._some(chosen.astype(np.int32))
-        scaled = some * (len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
-        return np.asarray(scaled.T @ some, np.float64)
+        scaled = np.sqrt(len(listed) / max(len(chosen), 1) * weights[chosen])[:, None].astype(np.float32)
+        scaled = scaled * self._some(chosen.astype(np.int32))
+        return np.asarray(scaled.T @ scaled, np.float64)  # of one array with itself: half the work
 
     def squares(self, w: np.ndarray) -> np.ndarray:
         """The diagonal of Z' diag(w) Z, of features that are ``wide``."""
