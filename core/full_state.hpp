@@ -92,8 +92,10 @@ class FullState final : public State<V> {
       if (weights[size_t(v)] != 0) all.push_back({Index(v), weights[size_t(v)]});
     return shard_.product(shard_.all_variables(), shard_.combination(all).vectors(), false);
   }
-  // Goes to weights whose products are known: no kernel value is computed.
-  void place(const std::vector<double>& weights, const std::vector<double>& products) {
+  // Goes to weights whose products are known: no kernel value is computed. `afresh`: the products are multiples of sums
+  // that product() has made, so that a certificate needs no new ones. Multiplying rounds in double, which the bound on
+  // sums in single precision has room for.
+  void place(const std::vector<double>& weights, const std::vector<double>& products, bool afresh = false) {
     if (products.size() != weights.size() || int64_t(weights.size()) != this->size())
       throw std::invalid_argument("one weight and one product per variable are needed");
     const std::vector<Index> all = shard_.all_variables();
@@ -101,6 +103,7 @@ class FullState final : public State<V> {
     const double total = point_.normalize();
     shard_.include_all();
     for (const Index v : all) shard_.set_h(v, products[size_t(v)] / total + shard_.ridge(v) * point_[v]);
+    fresh_ = afresh && sizeof(V) < sizeof(double);
     this->set_value();
     choose_vertices();
     this->keep_room();

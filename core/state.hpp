@@ -73,6 +73,7 @@ class State {
   }
   bool scales() const { return scales_; }
   double value_rounding() const { return value_rounding_; }  // the true value is at most this far from a certified one
+  double score_rounding() const { return score_rounding_; }  // the same for every score
   bool certified() const { return certified_; }              // whether the gap is an upper bound, rounding included
   double gap_floor() const { return point_.gap_floor(); }
   double radius() const { return point_.radius.value(); }
@@ -245,6 +246,8 @@ class State {
     simplex_rounding_ = std::max(0.0, of_value + unit * slope - simplex_gap());
     primal_rounding_ = std::max(0.0, primal - primal_gap());
     value_rounding_ = of_value, certified_ = true;
+    score_rounding_ = 0;
+    for (int64_t v = 0; v < size(); ++v) score_rounding_ = std::max(score_rounding_, widened(v, error[v]));
   }
   void forget_certificate() { simplex_rounding_ = primal_rounding_ = value_rounding_ = 0, certified_ = false; }
 
@@ -306,7 +309,7 @@ class State {
   Measure measure_ = Measure::simplex;
   bool scales_ = false;
   // The former two are added to the gaps by a certificate.
-  double simplex_rounding_ = 0, primal_rounding_ = 0, value_rounding_ = 0;
+  double simplex_rounding_ = 0, primal_rounding_ = 0, value_rounding_ = 0, score_rounding_ = 0;
   bool certified_ = false;
   std::shared_ptr<StopToken> token_;
   Face<V> face_;

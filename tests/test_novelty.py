@@ -12,7 +12,9 @@ from sklearn import svm
 from sklearn.metrics import roc_auc_score
 
 from swapsvm import SVDD, ConvergenceWarning, OneClassSVM
+from swapsvm.estimators.detector import weighted_quantile
 from swapsvm.kernels import KERNELS, Rbf
+from swapsvm.models import Expansion
 from swapsvm.solvers import SOLVERS
 
 from . import reference
@@ -178,6 +180,29 @@ def test_contamination_counts_a_row_as_often_as_its_weight_says(Detector):
     assert weighted.offset_ == pytest.approx(repeated.offset_, abs=1e-7)
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
     assert s[weighted.predict(X) == -1].sum() <= 0.2 * s.sum()
+
+
+@both
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_the_boundary_of_a_part_is_that_of_all_scores_and_takes_few(Detector, dtype, kernel, monkeypatch):
+    X, s = blobs(3000, outliers=60).astype(dtype), np.tile([1.0, 0.0, 2.0], 1000)
+    rows, sums = [], Expansion.sums
+    monkeypatch.setattr(Expansion, "sums", lambda self, X, n=0: rows.append(X.shape[0]) or sums(self, X, n))
+    model = Detector(contamination=0.2, kernel=kernel).fit(X, sample_weight=s)
+    assert sum(rows) < 200  # of 2000 with weight
+    scores = model.score_samples(X)[s > 0]
+    level = weighted_quantile(scores, s[s > 0], 0.2)
+    assert model.offset_ == pytest.approx(level, rel=1e-4) and model.offset_ <= level
+    assert s[(model.predict(X) == -1)].sum() == s[s > 0][scores < level].sum()
+    assert model.results_[0].known_products is None  # m numbers that nobody needs any more
+
+
+def test_a_fit_without_time_for_all_products_has_its_boundary_as_well():
+    X = blobs(3000, outliers=60)
+    with pytest.warns(ConvergenceWarning):
+        model = OneClassSVM(contamination=0.2, max_time=1e-9).fit(X)
+    assert (model.predict(X) == -1).sum() == 600
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.1])

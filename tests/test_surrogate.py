@@ -18,7 +18,7 @@ from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
 from swapsvm.solvers import block as block_module
 from swapsvm.solvers.newton import SmoothProblem
 from swapsvm.solvers.policy import Outlook, left_out, spread
-from swapsvm.solvers.surrogate import Point, Step, SurrogateSteps, best_of
+from swapsvm.solvers.surrogate import Point, Step, SurrogateSteps, best_of, relative_gap_left
 from swapsvm.state import open_state
 
 
@@ -253,6 +253,33 @@ def test_the_best_step_has_the_smallest_gap_and_is_feasible(seed):
         assert near.after(best_of(chosen, near)).gap() <= near.gap() * (1 + 1e-12)
 
 
+def test_a_certificate_after_a_step_from_zero_computes_values_of_the_support_only():
+    X = np.random.default_rng(0).standard_normal((4000, 2))
+    state = opened(OneClass.of(Gram(Rbf(gamma=0.5), X, dtype=np.float32, n_threads=1), 1 / (0.00002 * len(X))))
+    steps = SurrogateSteps(landmarks_of(state, 300), afresh=True)
+    state.move(steps.choose(state))
+    support, before = state.support_size, state.evaluations
+    assert support < len(X) / 3
+    state.certify()
+    assert state.evaluations - before < 1.5 * support**2  # with the rows without weight it is more than 2
+    gap, value = state.gap, state.value
+    state.set_weights(np.arange(len(X)), state.weights)  # everything from scratch
+    assert state.gap == pytest.approx(gap, rel=1e-3) and state.value == pytest.approx(value, rel=1e-12)
+    state.move(steps.choose(state))
+    support, before = state.support_size, state.evaluations
+    state.certify()  # increments of products are no products
+    assert state.evaluations - before > 2 * support**2
+
+
+def test_the_first_step_is_solved_as_far_as_what_landmarks_leave_out_allows():
+    state = opened(OneClass.of(Gram(Rbf(gamma=0.1), np.random.default_rng(0).standard_normal((500, 2))), 1e-3))
+    state.aim = 1e-4 * state.scale
+    r, ridge = np.full(500, 1e-3), np.full(500, 1000.0)
+    assert relative_gap_left(1000 * r, ridge, state) == pytest.approx(0.5e-3**2 * 1e6)
+    assert relative_gap_left(r, ridge, state) == pytest.approx(1e-4)  # no more than the run needs
+    assert relative_gap_left(r, np.append(ridge[1:], 0.0) * 1e-6, state) == 1.0  # and the slack vertex has none
+
+
 def test_which_problems_are_smooth():
     X, y = noisy(60)
     rbf = Gram(Rbf(gamma=0.1), X)
@@ -283,6 +310,14 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
+    paired = {**outlook, "paired": True}  # blocks of both signs cost more, and so do steps where r exceeds the ridge
+    assert Outlook(support=6000, **outlook).best_count(smooth) == 0
+    assert Outlook(support=6000, **paired).best_count(smooth) == 256
+    assert Outlook(support=6000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
+    assert Outlook(support=1, **paired).steps(0.12, 14.0) > Outlook(support=1, **outlook).steps(0.12, 14.0)
+    many = {**outlook, "rows": 100000, "ridge": 1000.0}  # all take two steps
+    assert Outlook(support=60000, **many).best_count(smooth) == 512  # for less than half of a sweep
+    assert Outlook(support=10000, **many).best_count(smooth) == 128
 
 
 def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():

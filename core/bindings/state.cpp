@@ -77,6 +77,7 @@ void def_queries(nb::class_<State<V>>& c) {
       .def_prop_ro("gap_floor", &S::gap_floor)
       .def_prop_ro("gap_rounding", &S::gap_rounding)
       .def_prop_ro("value_rounding", &S::value_rounding)
+      .def_prop_ro("score_rounding", &S::score_rounding)
       .def_prop_ro("certified", &S::certified)
       .def_prop_ro("certificate_seconds", &S::certificate_seconds)
       .def_prop_ro("scale", &S::scale)
@@ -219,10 +220,10 @@ void bind_full_state(nb::module_& m, const char* name) {
           "weights"_a)
       .def(
           "place",
-          [](S& s, const Vector<double>& weights, const Vector<double>& products) {
-            exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products)); });
+          [](S& s, const Vector<double>& weights, const Vector<double>& products, bool afresh) {
+            exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products), afresh); });
           },
-          "weights"_a, "products"_a)
+          "weights"_a, "products"_a, "afresh"_a)
       .def_prop_ro(
           "first_variables", [](const S& s) { return to_numpy(s.first_variables()); }, nb::rv_policy::move)
       .def(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._core import Measure
-from .state import State
+from .state import Products, State
 from .stopping import Progress
 
 # A certificate above the target reopens the run if it is below this part of the previous one: double precision would
@@ -19,7 +19,10 @@ MARGIN = 0.99  # a run aims a little below its target: the certificate, which is
 
 @dataclass(frozen=True)
 class Proven:
-    """A certified point: its weights, the progress there, how far its value can be off, and both kinds of gaps."""
+    """A certified point: its weights, the progress there, how far its value can be off, and both kinds of gaps.
+
+    ``known_products`` are those of a problem that reads its model from them.
+    """
 
     weights: np.ndarray
     progress: Progress
@@ -27,11 +30,13 @@ class Proven:
     simplex_gap: float
     primal_gap: float
     level: float
+    known_products: Products | None = None
 
     @classmethod
     def of(cls, state: State, progress: Progress) -> Proven:
         """The present point of a state."""
-        return cls(state.weights, progress, state.value_rounding, state.simplex_gap, state.primal_gap, state.level)
+        gaps = state.simplex_gap, state.primal_gap, state.level
+        return cls(state.weights, progress, state.value_rounding, *gaps, state.known_products)
 
     def is_at_least(self, other: Proven) -> bool:
         """Whether this point is as good as another one."""

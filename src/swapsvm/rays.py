@@ -43,7 +43,7 @@ class Correction:
     scale: float = 1.0
     growth: float = 1.0  # of the radius of the simplex; scale and weights already include it
     fused: bool = False  # update the gradient without the cache of columns
-    afresh: bool = False  # sum the gradient from the new weights alone, not in increments
+    afresh: bool = False  # the gradient is summed from the new weights alone, not in increments
     kind: str = "corrective"
     empty: bool = False
     products: np.ndarray | None = None  # K times the weights, if they are known for all variables

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from .state import Products
 from .stopping import ConvergenceWarning, relative
 from .trace import Trace
 
@@ -48,6 +49,8 @@ class Result:
         Whether the gap comes from a pass over all rows. If a limit or Ctrl-C left no time for one, it is the best bound
         proven without: valid, but larger than necessary.
     trace : Trace
+    known_products : Products, optional
+        K times the weights, for a model that depends on them; dropped once it is made.
     """
 
     weights: np.ndarray
@@ -67,6 +70,7 @@ class Result:
     dual_value: float = float("nan")
     scale: float = float("nan")
     level: float = float("nan")
+    known_products: Products | None = None
 
     @property
     def relative_primal_gap(self) -> float:

@@ -314,4 +314,5 @@ class Run:
             dual_value=dual,
             scale=progress.scale,
             level=end.level,
+            known_products=end.known_products,
         )

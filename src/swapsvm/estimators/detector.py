@@ -18,6 +18,7 @@ from ..gram import Gram
 from ..models import Expansion
 from ..parameters import check_number
 from ..problems import Ball, OneClass
+from ..state import Products
 from .base import KernelMachine
 from .declaration import ModelAttribute, estimator, parameter
 
@@ -62,7 +63,7 @@ class Detector(OutlierMixin, KernelMachine):
         only = Detection((), len(rows), self.C_, unless_ones(weights), self._problem, length)
         results = self._solve(session, gram, [only], self._attributes)
         self.set_fitted(**self._attributes(only, gram, results[0]))
-        self._set_certificate([only], results)
+        self._set_certificate([only], [replace(result, known_products=None) for result in results])
 
     def _check_numbers(self) -> None:
         super()._check_numbers()
@@ -74,13 +75,30 @@ class Detector(OutlierMixin, KernelMachine):
     def _attributes(self, sub: Detection, gram: Gram, at: Solution) -> Mapping[str, object]:
         """The model and the boundary of a solution."""
         model, level = self._solution(sub, gram, at)
+        rounding = float(ROUNDING * np.finfo(gram.X.dtype).eps * sub.length)
         if self.contamination != "auto":
-            rows, weights = gram.groups[0], np.ones(gram.size) if sub.weights is None else sub.weights
-            scores = model.scores(gram.X, self._threads())[rows]
-            level = weighted_quantile(scores, weights[rows], float(self.contamination))
-        rounding = ROUNDING * np.finfo(gram.X.dtype).eps * sub.length
+            weights = np.ones(gram.size) if sub.weights is None else sub.weights
+            scores = self._training_scores(model, gram, at.known_products, weights, rounding)
+            level = weighted_quantile(scores, weights[gram.groups[0]], float(self.contamination))
         offset = float(level - rounding)
         return {"model_": replace(model, intercept=-offset), "offset_": offset}
+
+    def _training_scores(
+        self, model: Expansion, gram: Gram, known: Products | None, weights: np.ndarray, rounding: float
+    ) -> np.ndarray:
+        """The scores of the rows with weight.
+
+        A pass over all of them can take longer than the fit. Where the solution knows its products, only scores that
+        may be the level are computed; the others are as good as needed to be on its right side.
+        """
+        rows = gram.groups[0]
+        if known is None:
+            return model.scores(gram.X[rows], self._threads())
+        scores = model.scores_of(gram.X[rows], known.values)
+        level = weighted_quantile(scores, weights[rows], float(self.contamination))
+        near = np.abs(scores - level) <= 2 * (2 * known.rounding + rounding)  # a ball doubles products
+        scores[near] = model.scores(gram.X[rows[near]], self._threads())
+        return scores
 
     @abstractmethod
     def _solution(self, sub: Detection, gram: Gram, at: Solution) -> tuple[Expansion, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from ..gram import Gram
 from ..models import Name
 from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic
+from ..state import Products
 from ..stopping import Stop
 from .separation import Inseparable
 
@@ -30,6 +31,8 @@ class Solution(Protocol):
     def simplex_gap(self) -> float: ...
     @property
     def level(self) -> float: ...
+    @property
+    def known_products(self) -> Products | None: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ class Center(Expansion):
     squared_norm: float = 0.0
     length: float | None = None
 
-    def scores(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """-|phi(x) - c|^2 for each row x."""
+    def scores_of(self, X: Matrix, sums: np.ndarray) -> np.ndarray:
+        """-|phi(x) - c|^2 for each row x, from its sum."""
         lengths = Gram(self.vectors.kernel, X, cache_size=0).diagonal() if self.length is None else self.length
-        return 2 * self.sums(X, threads) - lengths - self.squared_norm
+        return 2 * sums - lengths - self.squared_norm

@@ -38,7 +38,11 @@ class Expansion(Part):
 
     def scores(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """The value of each row without the intercept."""
-        return self.sums(X, threads)
+        return self.scores_of(X, self.sums(X, threads))
+
+    def scores_of(self, X: Matrix, sums: np.ndarray) -> np.ndarray:
+        """The same from known sums."""
+        return sums
 
     def values(self, X: Matrix, threads: int = 0) -> np.ndarray:
         """The value of each row."""

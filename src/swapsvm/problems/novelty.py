@@ -27,6 +27,8 @@ from .quadratic import Coefficients, Quadratic
 class OneClass(Quadratic):
     """The hyperplane that separates the rows of a Gram from the origin by the largest distance."""
 
+    reads_products = True
+
     @classmethod
     def of(cls, gram: Gram, C: float, weights: np.ndarray | None = None) -> OneClass:
         """The first group of rows. ``weights`` holds s for each row of the data: a row of weight s counts as s rows."""
@@ -56,6 +58,8 @@ class Sphere:
 @dataclass(frozen=True, eq=False)
 class Ball(Quadratic):
     """The ball that encloses the rows of a Gram."""
+
+    reads_products = True
 
     @classmethod
     def of(cls, gram: Gram, C: float = np.inf, weights: np.ndarray | None = None) -> Ball:

@@ -105,6 +105,7 @@ class Quadratic:
     kind: ClassVar[str] = "quadratic"
     samples: ClassVar[bool] = True  # whether a state can draw samples of its gradient
     scales: ClassVar[bool] = False  # whether it is the dual of an SVM, whose primal has no offset (core/primal.hpp)
+    reads_products: ClassVar[bool] = False  # whether its model depends on K a of all rows
     gram: Gram
     segments: Sequence[tuple[int, float]] = ((0, 1.0),)
     ridge: float | np.ndarray = 0.0

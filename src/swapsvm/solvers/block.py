@@ -113,7 +113,8 @@ class WorkingSets:
             return
         if 2 * SAMPLE <= self.stage < state.size:
             self._supports = (self._supports[1], state.support_size)
-        if self.stage < 2 * np.clip(state.rows // PART_PROBED, PROBE, MOST_PROBED):
+        signs = state.size // state.rows  # a regression has two variables for each row
+        if self.stage < 2 * signs * np.clip(state.rows // PART_PROBED, PROBE, MOST_PROBED):
             return
         self._decided = True
         landmarks = suitable_landmarks(state, self._expected_support(state))

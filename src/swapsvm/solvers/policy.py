@@ -28,8 +28,10 @@ SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks,
 AGAIN = 40  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
 SWAPS, SWEEPS = 150, 4  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
+PAIRED = 450  # the same operations of swaps where rows have two variables, which blocks move in pairs
 KEPT = 1.5  # the same sweeps where kernel values are kept
 FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
+CHEAP = 0.4  # part of a sweep that more landmarks than expected to be best may cost: they often save a sweep
 CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
 
 
@@ -44,30 +46,36 @@ class Outlook:
     largest_set: float  # variables whose kernel values fit into memory
     most_features: float  # numbers that fit into memory
     keeps: bool = False  # whether blocks keep kernel values between sweeps
+    paired: bool = False  # whether each row has two variables, one for each sign
 
     @classmethod
     def of(cls, state: State, support: float) -> Outlook:
         """``support``: the expected number of support vectors."""
         _, ridge = state.target_and_ridge()
         rows, features = len(state.distinct_rows), state.bytes / FEATURE_BYTES
-        ridge_of_row, keeps = float(np.mean(ridge)), state.memory_pays
-        return cls(rows, support, state.work, ridge_of_row, state.largest_face, features, keeps)
+        ridge_of_row, keeps, paired = float(np.mean(ridge)), state.memory_pays, state.size > 2 * rows
+        return cls(rows, support, state.work, ridge_of_row, state.largest_face, features, keeps, paired)
 
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
         parts = max(1.0, self.support / self.largest_set)
-        swaps, sweeps = SWAPS * self.support / self.rows, (KEPT if self.keeps else SWEEPS) * self.work
+        each = PAIRED if self.paired else SWAPS
+        swaps, sweeps = each * self.support / self.rows, (KEPT if self.keeps else SWEEPS) * self.work
         return self.support * (swaps + sweeps) * parts
 
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
-        sweep = COMPUTED * self.support * self.work
         passes = PASSES if count * self.rows <= self.most_features else AGAIN * self.work
-        return SOLVED * count**2 + steps * (passes * count + sweep)
+        return SOLVED * count**2 + steps * (passes * count + self._sweep)
+
+    @property
+    def _sweep(self) -> float:
+        return COMPUTED * self.support * self.work
 
     def steps(self, mean: float, eigenvalue: float) -> float:
         """Number of surrogate steps if landmarks leave out this mean diagonal and largest eigenvalue."""
-        return max(FEWEST_STEPS, STEPS * float(np.sqrt((eigenvalue + self.ridge) / (mean + self.ridge))))
+        lowest = self.ridge if self.paired else mean + self.ridge  # weights of both signs reach what has no curvature
+        return max(FEWEST_STEPS, STEPS * float(np.sqrt((eigenvalue + self.ridge) / lowest)))
 
     def worthwhile_counts(self) -> list[int]:
         """Numbers of landmarks with which the fewest steps would be cheaper than blocks."""
@@ -87,7 +95,8 @@ class Outlook:
             costs[count] = extrapolated * self.cost_of_surrogate(count, self.steps(*left))
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
-        return best
+        cheap = [count for count in left_out if self.cost_of_surrogate(count, 1) <= (1 + CHEAP) * self._sweep]
+        return max([best, *cheap]) if best else 0
 
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:

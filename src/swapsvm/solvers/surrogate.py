@@ -33,6 +33,16 @@ def relative_gap(state: State) -> float:
     return min(state.gap / state.scale, 1.0) if state.scale > 0 else 1.0
 
 
+def relative_gap_left(residual: np.ndarray, ridge: np.ndarray, state: State) -> float:
+    """The relative gap to expect of the first step, at most 1.
+
+    What landmarks leave out has no eigenvalue above the sum of its diagonal, and a step that ignores it loses the
+    square of its part of the ridge. Where that is little, as in few dimensions, one step is enough for the run.
+    """
+    part = float(np.sum(residual / np.where(ridge > 0, ridge, np.inf)))
+    return float(np.clip(part**2, state.aim / state.scale if state.scale > 0 else 1.0, 1.0))
+
+
 @dataclass(frozen=True)
 class Step:
     """A change of b, and K times it."""
@@ -104,8 +114,8 @@ class SurrogateSteps:
     def _choose(self, state: State) -> Correction:
         target, ridge = state.target_and_ridge()
         b, products = state.in_svm_units() if not self._afresh else (np.zeros(state.size), np.zeros(state.size))
-        gap = 1.0 if self._afresh else relative_gap(state)
-        own = self._z.residual
+        own, from_zero = self._z.residual, self._afresh
+        gap = relative_gap_left(own, ridge, state) if from_zero else relative_gap(state)
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
         c = 1.0 / np.where(own + ridge > 0, own + ridge, np.inf)  # the slack vertex gets nothing
         found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
@@ -115,7 +125,8 @@ class SurrogateSteps:
         self._steps += 1
         weights = state.without_opposites(np.maximum(b + step.change, 0.0))
         self._last = Step(weights - b, step.product)
-        return Correction(state.variables, weights, products=products + step.product, kind=self._kind)
+        afresh = from_zero and np.array_equal(weights, step.change)
+        return Correction(state.variables, weights, products=products + step.product, afresh=afresh, kind=self._kind)
 
     def _best_step(self, toward: Step, point: Point) -> Step:
         line = best_of([toward], point)

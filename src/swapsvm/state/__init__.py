@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problems import Concave, LogDeterminant, Quadratic
-from ._base import Chooser, Effort, Limits, Need, State
+from ._base import Chooser, Effort, Limits, Need, Products, State
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
 from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures, one_blas_thread
@@ -36,6 +36,7 @@ __all__ = [
     "Limits",
     "Need",
     "Problem",
+    "Products",
     "Sampling",
     "State",
     "VariableFeatures",

@@ -72,6 +72,13 @@ class Limits:
     aim: float = 0.0  # the gap of the whole run, which a large step may go to at once
 
 
+class Products(NamedTuple):
+    """K times the weights of a point, one number for each variable, none of them off by more than ``rounding``."""
+
+    values: np.ndarray
+    rounding: float
+
+
 class Effort(NamedTuple):
     """How far the problem on a face is solved: to ``accuracy``, a part of its gap or value, in at most ``blocks``
     compiled blocks of ``block`` variables, each to ``block_accuracy``, a part of its violation; in a state without
@@ -101,6 +108,7 @@ class State(ABC):
     certified = True  # whether value and gap are certified; a state may have to be asked to
     gap_rounding = 0.0  # the part of a certified gap that bounds its rounding
     value_rounding = 0.0  # how far a certified value can be off
+    known_products: Products | None = None  # at a certified point, of a problem that reads its model from them
     certificate_seconds = 0.0  # estimated duration of a certificate
     single = False  # whether it computes in single precision
     refinable = False  # whether double precision would be more exact

@@ -15,7 +15,7 @@ from ..problems import Quadratic
 from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
 from ..trace import RAW
-from ._base import Chooser, Clock, Effort, Limits, Need, Ran, State, variation
+from ._base import Chooser, Clock, Effort, Limits, Need, Products, Ran, State, variation
 from .landmarks import Factor, Landmarks, VariableFeatures
 from .linear import Descent, LinearFeatures
 
@@ -134,6 +134,12 @@ class KernelState(State):
         """b of the problem: they sum to the radius."""
         return np.asarray(self.core.weights * self.core.radius)
 
+    @property
+    def known_products(self) -> Products | None:  # type: ignore[override]  # read-only here
+        if self.sampling is not None or not (self.problem.reads_products and self.certified):
+            return None
+        return Products(np.asarray(self.core.products), self.core.score_rounding)
+
     def lacks(self, need: Need) -> str:
         if need is Need.EVERY_ROW:
             return "" if self.sampling is None else f"sampling={self.sampling.size} shows a few rows at a time"
@@ -164,7 +170,7 @@ class KernelState(State):
 
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction) and move.products is not None:
-            self.core.place(move.weights, move.products)
+            self.core.place(move.weights, move.products, move.afresh)
         elif isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
             self.core.correct(variables, weights, move.scale, move.growth, move.fused, move.afresh)

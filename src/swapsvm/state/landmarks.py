@@ -189,12 +189,13 @@ class VariableFeatures:
         weights = self._of_rows(w, 1.0)
         listed = np.flatnonzero(weights)
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
+        scales = np.sqrt(len(listed) / max(len(chosen), 1) * weights).astype(np.float32)
         matrix = np.zeros((self.count, self.count))
         for first in range(0, len(chosen), PART):
             part = chosen[first : first + PART]
-            some = self._some(part.astype(np.int32))
-            matrix += (some * weights[part].astype(np.float32)[:, None]).T @ some
-        return matrix * (len(listed) / max(len(chosen), 1))
+            scaled = scales[part, None] * self._some(part.astype(np.int32))
+            matrix += scaled.T @ scaled  # of one array with itself: half the work
+        return matrix
 
     def squares(self, w: np.ndarray) -> np.ndarray:
         """The diagonal of Z' diag(w) Z, of features that are ``wide``."""
