@@ -14,6 +14,8 @@ namespace swapsvm {
 template <class V>
 class WholeMatrix {
  public:
+  static constexpr int64_t kSample = 512;  // of more variables not all may enter
+
   // Members are all variables in their order, without a slack vertex; no two have the same row. `scales` as in State.
   WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias, bool scales);
   ~WholeMatrix() {
@@ -32,7 +34,6 @@ class WholeMatrix {
   std::vector<double> products() const;  // s_v (K + bias) a, without the ridge
 
  private:
-  static constexpr int64_t kSample = 512;
   static constexpr int64_t kPanel = 128;   // variables that enter together
   static constexpr int kRounds = 48;       // most
   static constexpr double kRough = 0.05;   // of the violation, to which a round goes
