@@ -53,7 +53,10 @@ std::vector<Index> WholeMatrix<V>::sample() const {
 template <class V>
 void WholeMatrix<V>::enter(const std::vector<Index>& variables) {
   const int64_t before = entered();
-  for (const Index v : variables) order_.push_back(v), rows_.push_back(members_[v].row);
+  for (const Index v : variables) {
+    order_.push_back(v);
+    rows_.push_back(members_[v].row), signs_.push_back(V(members_[v].sign));
+  }
   for (int64_t first = before; first < entered(); first += kPanel)
     fill_panel(first, std::min(kPanel, entered() - first));
   set_scores();
@@ -66,9 +69,10 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
   panel_.resize(size_t(count * width));
   gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
   for (int64_t r = 0; r < count; ++r) {
-    const V sign = V(members_[order_[r]].sign);
+    const V sign = signs_[size_t(r)], bias = V(bias_);
+    const V* signs = &signs_[size_t(first)];
     V* values = &panel_[r * width];
-    for (int64_t c = 0; c < width; ++c) values[c] = sign * V(members_[order_[first + c]].sign) * (values[c] + V(bias_));
+    for (int64_t c = 0; c < width; ++c) values[c] = sign * signs[c] * (values[c] + bias);
     std::copy_n(values, width, row(r) + first);
   }
   constexpr int64_t kTile = 16;

@@ -68,6 +68,7 @@ class WholeMatrix {
   bool scales_;
   std::vector<Index> order_;  // variables that have entered; their place is a row and a column of q_
   std::vector<Index> rows_;   // of the data, by place
+  std::vector<V> signs_;      // by place
   SpareArray<V> q_;
   InnerProblem<V> inner_;
   std::vector<Index> copied_;  // places that inner_ has the matrix of

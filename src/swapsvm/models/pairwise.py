@@ -58,7 +58,7 @@ class Pairwise(ByClass):
         first, second = np.repeat(pairs, [len(function.rows) for function in found], axis=0).T
         lines = _lines(first, second, model.owner[at], len(groups))
         model.coef[lines, at] = np.concatenate([function.coef for function in found])
-        model.intercept[model._places[pairs[:, 0], pairs[:, 1]]] = [function.intercept for function in found]
+        model.intercept[_places_of(pairs[:, 0], pairs[:, 1], len(groups))] = [function.intercept for function in found]
         return model
 
     @classmethod
@@ -75,8 +75,8 @@ class Pairwise(ByClass):
     @cached_property
     def _places(self) -> np.ndarray:
         """The place of each pair (a, b), and (b, a), among the intercepts."""
-        places = np.zeros((self.n_classes, self.n_classes), np.int32)
-        places[np.triu_indices(self.n_classes, 1)] = np.arange(len(self.intercept))
+        every = np.arange(self.n_classes, dtype=np.int32)
+        places = np.triu(_places_of(every[:, None], every, self.n_classes), 1)
         return places + places.T
 
     def coefficients(self, pair: Pair) -> np.ndarray:
@@ -160,6 +160,11 @@ class Pairwise(ByClass):
         own = self.own(c)
         line = int(_lines(min(c, d), max(c, d), np.array([c]), self.n_classes)[0])
         return np.asarray(self.coef[line, own] @ self.vectors.rows[own])
+
+
+def _places_of(first: np.ndarray, second: np.ndarray, n_classes: int) -> np.ndarray:
+    """The places of pairs of classes, first < second, among all pairs."""
+    return first * (2 * n_classes - first - 3) // 2 + second - 1
 
 
 def _lines(first: int | np.ndarray, second: int | np.ndarray, owner: np.ndarray, n_classes: int) -> np.ndarray:
