@@ -133,15 +133,13 @@ std::vector<Index> WholeMatrix<V>::violators() {
 template <class V>
 double WholeMatrix<V>::gap() const {
   double lowest = std::numeric_limits<double>::infinity(), norm = quadratic_;
+  MemberScores scores;
   for (const Index v : order_) {
     const Member& m = members_[v];
+    scores.add(m);
     lowest = std::min(lowest, m.score), norm -= m.weight * m.weight * m.ridge;
   }
-  const auto sums = [this](double level) {
-    Shortfall found;
-    for (const Index v : order_) found.add(members_[v].score, members_[v].weight, members_[v].ridge, level);
-    return found;
-  };
+  const auto sums = [&](double level) { return scores.shortfall(level); };
   const double mean = quadratic_ - half_linear_value_;
   return std::min(2 * (mean - lowest), lowest_bound({mean, lowest, norm, scales_}, sums).gap);
 }
