@@ -188,8 +188,11 @@ void fill(const Rows<T>& data, const std::vector<Index>& order, Dots<V>& dots, c
     const Selection rows{order.data() + first, 0, n - first};
     panel.resize(size_t(rows.count * width));
     kernel_block<T, V>(data, rows, data, rows.part(0, width), {}, panel.data(), team, false);
-    for (int64_t r = 0; r < rows.count; ++r)
-      std::copy_n(&panel[size_t(r * width)], std::min(width, r + 1), dots.values.get() + dots.count(first + r) + first);
+    parallel_chunks(rows.count, 64, team, [&](int64_t begin, int64_t count) {
+      for (int64_t r = begin; r < begin + count; ++r)
+        std::copy_n(&panel[size_t(r * width)], std::min(width, r + 1),
+                    dots.values.get() + dots.count(first + r) + first);
+    });
   }
 }
 
