@@ -1,6 +1,7 @@
-// The dot products of all rows of a data set, computed once: every pair of classes, fold, C and gamma reads them.
+// The dot products of all rows of a data set, computed once: every pair of classes reads them.
 //
-// A kernel value is a map of x'z, or of |x|^2 + |z|^2 - 2 x'z, so one matrix serves every kernel but the Laplacian.
+// A kernel value is a map of x'z, or of |x|^2 + |z|^2 - 2 x'z, so one matrix serves every kernel but the Laplacian. It
+// is symmetric, and kept as a triangle: the first touch of memory takes as long as a product of sparse rows.
 #pragma once
 
 #include <memory>
@@ -11,18 +12,22 @@
 
 namespace swapsvm {
 
+// Rows have places in the triangle: those of a class lie together, and values of a pair of classes are read in runs.
 template <class V>
 struct Dots {
-  AlignedArray<V> values;  // size x size
-  int64_t size = 0;
-  std::vector<double> squares;  // |x|^2
+  AlignedArray<V> values;
+  std::vector<Index> places;    // of each row
+  std::vector<double> squares;  // |x|^2, by place
 
-  const V* row(int64_t r) const { return values.get() + r * size; }
+  static int64_t count(int64_t rows) { return rows * (rows + 1) / 2; }
+  int64_t size() const { return int64_t(places.size()); }
+  const V* row(int64_t place) const { return values.get() + count(place); }  // against places up to itself
+  V at(int64_t p, int64_t q) const { return p < q ? row(q)[p] : row(p)[q]; }
 };
 
-// Each product once. Instantiated for float and double.
+// Each product once; `order` lists all rows by their places. Instantiated for float and double.
 template <class V>
-std::shared_ptr<const Dots<V>> dots_of(const AnyRows& data, const Team& team);
+std::shared_ptr<const Dots<V>> dots_of(const AnyRows& data, const std::vector<Index>& order, const Team& team);
 
 // Whether kernel values that come from dot products have the digits that V should give.
 template <class V>

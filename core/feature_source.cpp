@@ -10,7 +10,15 @@ template <class T, class V>
 class FeatureSource final : public Source<V> {
  public:
   FeatureSource(Rows<T> data, KernelSpec kernel, bool expanded)
-      : FeatureSource(data, kernel, expanded ? 0.0 : units_lost(data, data, kernel), expanded) {}
+      : data_(data),
+        any_rows_(data),
+        kernel_(kernel),
+        through_w_(kernel.kind == KernelKind::linear && !expanded),
+        norms_(through_w_ ? Norms{} : norms_of(data)) {
+    const double units = expanded ? 0.0 : units_lost(data, norms_, norms_, kernel);
+    differences_ = !expanded && needs_differences<V>(data, kernel, units);
+    exact_differences_ = !expanded && needs_differences<double>(data, kernel, units);
+  }
 
   int64_t size() const override { return data_.size; }
   double work() const override {
@@ -83,18 +91,12 @@ class FeatureSource final : public Source<V> {
     const Rows<T>& right = data_of(z);
     if (linear_rows()) return rounding_of_linear_product(data_, rows, right, z.rows, z.coef, bound, team);
     const auto bounds = exact ? rounding_of_product<T, double> : rounding_of_product<T, V>;
-    bounds(data_, rows, right, z.rows, kernel_, z.coef, differences(right, exact), exact, bound, team);
+    const Norms others = &right == &data_ ? Norms{} : norms_of(right);
+    bounds(data_, norms_, rows, &right == &data_ ? norms_ : others, z.rows, kernel_, z.coef, differences(right, exact),
+           exact, bound, team);
   }
 
  private:
-  FeatureSource(Rows<T> data, KernelSpec kernel, double units, bool expanded)
-      : data_(data),
-        any_rows_(data),
-        kernel_(kernel),
-        through_w_(kernel.kind == KernelKind::linear && !expanded),
-        differences_(!expanded && needs_differences<V>(data, kernel, units)),
-        exact_differences_(!expanded && needs_differences<double>(data, kernel, units)) {}
-
   // Place in an ascending selection of the first row that is not before `row`.
   static int64_t first_at_least(Selection rows, int64_t row) {
     if (rows.listed) return std::lower_bound(rows.listed, rows.listed + rows.count, Index(row)) - rows.listed;
@@ -119,6 +121,7 @@ class FeatureSource final : public Source<V> {
   AnyRows any_rows_;
   KernelSpec kernel_;
   bool through_w_;                        // whether products are
+  Norms norms_;                           // every certificate needs them
   bool differences_, exact_differences_;  // whether distances are summed from differences: in V, in double
 };
 

@@ -172,8 +172,9 @@ class FullState final : public State<V> {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);
     }
-    std::vector<double> error = shard_.rounding(point_, false);
-    if (!(error[0] < std::numeric_limits<double>::infinity()) || (sizeof(V) == sizeof(double) && !fresh_)) {
+    std::vector<double> error;
+    if (sizeof(V) < sizeof(double) || fresh_) error = shard_.rounding(point_, false);
+    if (error.empty() || !(error[0] < std::numeric_limits<double>::infinity())) {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);
     }

@@ -22,6 +22,29 @@ Gram<V>::Gram(std::shared_ptr<const Source<V>> source, std::vector<std::vector<I
 }
 
 template <class V>
+std::shared_ptr<Gram<V>> Gram<V>::among(const std::vector<int>& groups) {
+  std::vector<Index> rows;
+  std::vector<std::vector<Index>> places;
+  std::vector<double> diagonal;
+  for (const int g : groups) {
+    places.emplace_back();
+    for (const Index r : groups_[size_t(g)]) {
+      places.back().push_back(Index(rows.size()));
+      rows.push_back(r), diagonal.push_back(diagonal_[size_t(r)]);
+    }
+  }
+  std::shared_ptr<const Source<V>> source = source_->among(std::move(rows));
+  if (!source) return nullptr;
+  std::vector<bool> in_one_piece;
+  for (const auto& own : places) in_one_piece.push_back(!own.empty());
+  std::shared_ptr<Gram> part(
+      new Gram(std::move(source), std::move(places), std::move(in_one_piece), std::move(diagonal)));
+  for (int k = 0; k < 2; ++k) part->spares_[k] = std::move(spares_[k]);
+  part->threads_ = threads_, part->token = token;
+  return part;
+}
+
+template <class V>
 const std::vector<const V*>& Gram<V>::column(int64_t row, const std::vector<int>& groups, int slot) {
   Slot& s = slots_[slot];
   if (s.row == row && s.groups == groups) return s.lines;

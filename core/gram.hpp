@@ -40,6 +40,14 @@ class Gram {
     return std::shared_ptr<Gram>(new Gram(source_, groups_, in_one_piece_, diagonal_));
   }
 
+  // The rows of some groups, each group without gaps, whose values are made once; null where that does not pay. Arrays
+  // are handed over until `rejoin`.
+  std::shared_ptr<Gram> among(const std::vector<int>& groups);
+  void rejoin(Gram& part) {
+    for (int k = 0; k < 2; ++k) spares_[k] = std::move(part.spares_[k]);
+    evaluations_ += part.evaluations_;
+  }
+
   int64_t size() const { return source_->size(); }
   int groups() const { return int(groups_.size()); }
   // Groups are ascending. A group without gaps is given as a range, which is read faster than a list.

@@ -352,6 +352,45 @@ Extremes scan(const double* h, const double* half_linear, const double* weights,
   return result;
 }
 
+// Adds some variables to the sums, lane by lane.
+struct LaneShortfall {
+  Vec<double> excess = {}, inverse = {}, first = {}, second = {}, ceiling = splat<double>(__builtin_inf());
+
+  SWAPSVM_ALWAYS_INLINE void add(Vec<double> score, Vec<double> weight, Vec<double> ridge, Vec<double> level) {
+    const Vec<double> zero = {}, kept = ridge * weight, off = score - level, s = score - kept;
+    const Vec<double> one = 1 / ridge;
+    const Vec<double> own = off < kept ? off * off * one : weight * (off + off - kept);
+    const Int<double> below = s<level, slack = ridge> zero;
+    excess += (below | (weight > zero)) ? own : zero;
+    inverse += (below & slack) ? one : zero;
+    first += (below & slack) ? s * one : zero;
+    second += (below & slack) ? s * one * s : zero;
+    ceiling = slack ? ceiling : smaller<double>(score, ceiling);
+  }
+};
+
+Shortfall shortfall(const Scores& v, double level) {
+  LaneShortfall sums;
+  const Vec<double> at = splat<double>(level);
+  int64_t k = 0;
+  for (; k + kLanes<double> <= v.count; k += kLanes<double>) {
+    Vec<double> score = load<double>(v.h + k);
+    if (v.half_linear) score -= load<double>(v.half_linear + k);
+    sums.add(score, load<double>(v.weights + k), load<double>(v.ridge + k), at);
+  }
+  Vec<double> score = splat<double>(__builtin_inf()), weight = {}, ridge = splat<double>(1);  // which add nothing
+  for (int l = 0; k < v.count; ++k, ++l) {
+    score[l] = v.half_linear ? v.h[k] - v.half_linear[k] : v.h[k];
+    weight[l] = v.weights[k], ridge[l] = v.ridge[k];
+  }
+  sums.add(score, weight, ridge, at);
+  Shortfall result{sum<double>(sums.excess), sum<double>(sums.inverse), sum<double>(sums.first),
+                   sum<double>(sums.second), __builtin_inf()};
+  for (int l = 0; l < kLanes<double>; ++l)
+    if (sums.ceiling[l] < result.ceiling) result.ceiling = sums.ceiling[l];
+  return result;
+}
+
 // Scores change by two rows of Q; the smallest key(score, place) of the new ones is found on the way.
 template <class V, class Key>
 Lowest update_by(const ScoreUpdate<V>& u, V* score, int64_t count, Key key) {
@@ -500,14 +539,9 @@ constexpr HotUpdates<V> kUpdates{update<V>,       exponential_of<V>, best_swap<V
 }  // namespace
 
 const HotTables& tables() {
-  static constexpr HotTables kTables{kKernels<float, float>,
-                                     kKernels<float, double>,
-                                     kKernels<double, float>,
-                                     kKernels<double, double>,
-                                     kUpdates<float>,
-                                     kUpdates<double>,
-                                     {scan},
-                                     {dot_rows, add_rows}};
+  static constexpr HotTables kTables{kKernels<float, float>,   kKernels<float, double>, kKernels<double, float>,
+                                     kKernels<double, double>, kUpdates<float>,         kUpdates<double>,
+                                     {scan, shortfall},        {dot_rows, add_rows}};
   return kTables;
 }
 

@@ -109,9 +109,26 @@ struct HotUpdates {
   Lowest (*update_violations)(const ScoreUpdate<V>&, V* score, const V* active, int64_t count);
 };
 
+// Some variables of a problem; h is infinite where they take no part.
+struct Scores {
+  const double* h;
+  const double* half_linear;  // or null: score = h - half_linear
+  const double* weights;
+  const double* ridge;
+  int64_t count;
+};
+
+// Sums over variables at a level nu, see primal.hpp. All but G are over those below it: s_i = score_i - D_i a_i < nu.
+struct Shortfall {
+  double excess = 0;                          // G
+  double inverse = 0, first = 0, second = 0;  // sum of 1/D, s/D, s^2/D
+  double ceiling = __builtin_inf();           // lowest score of ridge 0
+};
+
 struct HotScan {
   // score = h - half_linear (which may be null); active where weight > 0
   Extremes (*scan)(const double* h, const double* half_linear, const double* weights, int64_t count);
+  Shortfall (*shortfall)(const Scores&, double level);
 };
 
 // Rows of `columns` numbers each, a multiple of kAlign.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dot.hpp"
+#include "source.hpp"
 
 namespace swapsvm {
 namespace {
@@ -12,15 +12,28 @@ namespace {
 constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 constexpr int kFactors = 30, kRefinements = 4;
 
-// y <- (L L')^-1 y
-void solve_factored(const std::vector<double>& l, int64_t n, std::vector<double>& y) {
+// Q = U'U, in place, in the upper triangle; whether Q is positive definite.
+bool factor_cholesky(std::vector<double>& q, int64_t n) {
+  std::vector<double> coef(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t k = 0; k < i; ++k) y[i] -= l[i * n + k] * y[k];
-    y[i] /= l[i * n + i];
+    for (int64_t k = 0; k < i; ++k) coef[k] = -q[k * n + i];
+    add_scaled<double>(i, [&](int64_t k) { return &q[k * n + i]; }, coef.data(), &q[i * n + i], n - i);
+    if (!(q[i * n + i] > 0)) return false;
+    const double root = std::sqrt(q[i * n + i]);
+    for (int64_t k = i; k < n; ++k) q[i * n + k] /= root;
+  }
+  return true;
+}
+
+// y <- (U'U)^-1 y
+void solve_factored(const std::vector<double>& u, int64_t n, std::vector<double>& y) {
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] /= u[i * n + i];
+    for (int64_t k = i + 1; k < n; ++k) y[k] -= u[i * n + k] * y[i];
   }
   for (int64_t i = n - 1; i >= 0; --i) {
-    y[i] /= l[i * n + i];
-    for (int64_t k = 0; k < i; ++k) y[k] -= l[i * n + k] * y[i];
+    for (int64_t k = i + 1; k < n; ++k) y[i] -= u[i * n + k] * y[k];
+    y[i] /= u[i * n + i];
   }
 }
 
@@ -47,15 +60,15 @@ class Pivoting {
   // Q_PP b_P = 1 and slopes Qb - 1, refined until those on P are rounding.
   bool solve_on_face() {
     const int64_t p = int64_t(passive_.size());
-    std::vector<double> l(size_t(p * p)), step(static_cast<size_t>(p));
+    std::vector<double> u(size_t(p * p)), step(static_cast<size_t>(p));
     for (int64_t i = 0; i < p; ++i)
-      for (int64_t k = 0; k <= i; ++k) l[i * p + k] = q_[passive_[i] * n_ + passive_[k]];
-    if (!factor_cholesky(l, p)) return false;
+      for (int64_t k = i; k < p; ++k) u[i * p + k] = q_[passive_[i] * n_ + passive_[k]];
+    if (!factor_cholesky(u, p)) return false;
     std::fill(b_.begin(), b_.end(), 0.0);
     set_slopes();
     for (int round = 0; round < kRefinements; ++round) {
       for (int64_t i = 0; i < p; ++i) step[i] = -slopes_[passive_[i]];
-      solve_factored(l, p, step);
+      solve_factored(u, p, step);
       for (int64_t i = 0; i < p; ++i) b_[passive_[i]] += step[i];
       set_slopes();
       if (is_stationary()) return true;
@@ -67,8 +80,10 @@ class Pivoting {
     size_ = 0;
     for (int64_t v = 0; v < n_; ++v) size_ += sizes_[v] * std::abs(b_[v]);
     std::fill(slopes_.begin(), slopes_.end(), -1.0);
-    for (const int64_t u : passive_)
-      for (int64_t v = 0; v < n_; ++v) slopes_[v] += b_[u] * q_[u * n_ + v];
+    std::vector<double> coef;
+    for (const int64_t u : passive_) coef.push_back(b_[u]);
+    const auto row = [this](int64_t k) { return &q_[passive_[k] * n_]; };
+    add_scaled<double>(int64_t(coef.size()), row, coef.data(), slopes_.data(), n_);
   }
   // Of a slope: |Q_uv| <= sqrt(Q_uu Q_vv).
   double rounding(int64_t v) const { return kRounding * (sizes_[v] * size_ + 1); }
@@ -102,19 +117,6 @@ class Pivoting {
 };
 
 }  // namespace
-
-bool factor_cholesky(std::vector<double>& q, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    double* row = &q[i * n];
-    for (int64_t k = 0; k <= i; ++k) {
-      row[k] -= dot(row, &q[k * n], k);
-      if (k < i) row[k] /= q[k * n + k];
-    }
-    if (!(row[i] > 0)) return false;
-    row[i] = std::sqrt(row[i]);
-  }
-  return true;
-}
 
 bool solve_by_pivoting(const std::vector<double>& q, std::vector<double>& b) {
   if (!Pivoting(q, b).solve()) return false;

@@ -9,9 +9,6 @@
 
 namespace swapsvm {
 
-// Q = L L', in place, in the lower triangle; whether Q is positive definite.
-bool factor_cholesky(std::vector<double>& q, int64_t n);
-
 // b, beginning with its present positive variables; whether the signs are those of the solution up to rounding.
 bool solve_by_pivoting(const std::vector<double>& q, std::vector<double>& b);
 

@@ -16,29 +16,18 @@
 #include <cmath>
 #include <limits>
 
+#include "hot.hpp"
 #include "move.hpp"
 
 namespace swapsvm {
 
 enum class Measure { simplex, primal };  // which gap a state answers with
 
-// Sums over variables at a level nu. All but G are over those below it: s_i = score_i - D_i a_i < nu.
-struct Shortfall {
-  double excess = 0;                                         // G
-  double inverse = 0, first = 0, second = 0;                 // sum of 1/D, s/D, s^2/D
-  double ceiling = std::numeric_limits<double>::infinity();  // lowest score of ridge 0
-
-  void add(double score, double weight, double ridge, double level) {
-    const double s = score - ridge * weight;
-    if (!(ridge > 0)) ceiling = std::min(ceiling, score);
-    if (s < level || weight > 0) excess += swapsvm::excess(score - level, weight, ridge);
-    if (s < level && ridge > 0) inverse += 1 / ridge, first += s / ridge, second += s / ridge * s;
-  }
-  void add(const Shortfall& other) {
-    excess += other.excess, inverse += other.inverse, first += other.first, second += other.second;
-    ceiling = std::min(ceiling, other.ceiling);
-  }
-};
+inline void add(Shortfall& total, const Shortfall& part) {
+  total.excess += part.excess;
+  total.inverse += part.inverse, total.first += part.first, total.second += part.second;
+  total.ceiling = std::min(total.ceiling, part.ceiling);
+}
 
 // A bound on max g - g(a), and the level nu that it comes from.
 struct Bound {

@@ -43,10 +43,19 @@ template <class T, class V>
 void grouped_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
                       double* out, const Team& team);
 
-// Bounds on |computed - true| of fused_product in arithmetic of type V for each of the rows; see rounding.cpp.
-// `exact`: strips are summed in double, not kept lines.
+// What bounds on rounding need to know of a row.
+struct Norm {
+  double square = 0, absolute = 0;  // |x|^2, |x|_1
+  int64_t entries = 0;
+};
+using Norms = std::vector<Norm>;  // of all rows
+template <class T>
+Norms norms_of(const Rows<T>& data);
+
+// Bounds on |computed - true| of fused_product in arithmetic of type V for each of the rows of `data`, or of others
+// that are stored alike; see rounding.cpp. `exact`: strips are summed in double, not kept lines.
 template <class T, class V>
-void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+void rounding_of_product(const Rows<T>& data, const Norms& left, Selection rows, const Norms& right, Selection columns,
                          const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
                          const Team& team);
 
@@ -55,6 +64,8 @@ double rounding_of_sum(const Vectors& z, double largest);
 
 // How much squared distances as |x|^2 + |z|^2 - 2 x'z (and absolute ones of sparse rows) can change a kernel value, in
 // units of the arithmetic: much for rows that are far from the origin and close to each other.
+template <class T>
+double units_lost(const Rows<T>& data, const Norms& left, const Norms& right, const KernelSpec& kernel);
 template <class T>
 double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel);
 // Whether that is too much: distances are then summed from differences, for which sparse rows are spread out ...

@@ -5,11 +5,6 @@
 
 namespace swapsvm {
 
-struct Norm {
-  double square = 0, absolute = 0;  // |x|^2, |x|_1
-  int64_t entries = 0;
-};
-
 template <class T>
 Norm norm(const Rows<T>& data, int64_t row) {
   Norm n;
@@ -17,6 +12,13 @@ Norm norm(const Rows<T>& data, int64_t row) {
     n.square += double(x) * double(x), n.absolute += std::abs(double(x)), ++n.entries;
   });
   return n;
+}
+
+template <class T>
+Norms norms_of(const Rows<T>& data) {
+  Norms norms(size_t(data.size));
+  for (int64_t r = 0; r < data.size; ++r) norms[size_t(r)] = norm(data, r);
+  return norms;
 }
 
 // The additions between a product of two features and the sum over all of them. Sparse rows that are spread out are
@@ -31,13 +33,13 @@ struct ColumnNorms {
   double largest = 0;                                                 // |z|^2
   int64_t longest = 0, count = 0;
 
-  template <class T>
-  ColumnNorms(const Rows<T>& data, Selection columns, const double* coef, int degree) : count(columns.count) {
+  ColumnNorms(const Norms& norms, Selection columns, const double* coef, const KernelSpec& kernel)
+      : count(columns.count) {
     for (int64_t c = 0; c < columns.count; ++c) {
-      const Norm z = norm(data, columns[c]);
+      const Norm& z = norms[size_t(columns[c])];
       const double weight = std::abs(coef[c]), size = std::sqrt(z.square);
       total += weight, length += weight * size, square += weight * z.square, absolute += weight * z.absolute;
-      power += weight * std::pow(size, degree);
+      if (kernel.kind == KernelKind::poly) power += weight * std::pow(size, kernel.degree);
       largest = std::max(largest, z.square), longest = std::max(longest, z.entries);
     }
   }
@@ -58,20 +60,14 @@ struct ColumnNorms {
 template <class T, class V>
 class ProductRounding {
  public:
-  ProductRounding(const Rows<T>& left, const Rows<T>& right, Selection columns, const KernelSpec& kernel,
-                  const double* coef, bool differences, bool exact)
-      : left_(left),
-        kernel_(kernel),
-        z_(right, columns, coef, kernel.degree),
-        differences_(differences),
-        exact_(exact) {}
+  ProductRounding(bool sparse, const Norms& right, Selection columns, const KernelSpec& kernel, const double* coef,
+                  bool differences, bool exact)
+      : sparse_(sparse), kernel_(kernel), z_(right, columns, coef, kernel), differences_(differences), exact_(exact) {}
 
-  double of(int64_t row) const {
-    const Norm x = norm(left_, row);
+  double of(const Norm& x) const {
     if (!in_range(x)) return std::numeric_limits<double>::infinity();
-    const double terms =
-        8 + double(differences_ || !left_.sparse() ? longest_sum(std::max(z_.longest, x.entries), left_.sparse())
-                                                   : z_.longest + x.entries);
+    const double terms = 8 + double(differences_ || !sparse_ ? longest_sum(std::max(z_.longest, x.entries), sparse_)
+                                                             : z_.longest + x.entries);
     const double bound = kSafety * (kUnit * of_values(x, terms) + of_sum(largest_sum(x)) + underflow(x, terms));
     return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
   }
@@ -111,7 +107,7 @@ class ProductRounding {
   // double and converted to V, are added to the product at the end.
   double of_expanded(const Norm& x, double terms) const {
     const double product = 2 * std::sqrt(x.square) * z_.length, all = z_.total * x.square + product + z_.square;
-    if (left_.sparse()) return terms * all;
+    if (sparse_) return terms * all;
     return terms * product + (8 + (sizeof(V) < sizeof(double) ? 0.0 : double(x.entries))) * all;
   }
   double map() const { return kMap * z_.total; }
@@ -151,19 +147,19 @@ class ProductRounding {
     return z_.total * kSmallest * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope) * entries);
   }
 
-  const Rows<T>& left_;
+  const bool sparse_;
   const KernelSpec& kernel_;
   const ColumnNorms z_;
   const bool differences_, exact_;
 };
 
 template <class T, class V>
-void rounding_of_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Selection columns,
+void rounding_of_product(const Rows<T>& data, const Norms& left, Selection rows, const Norms& right, Selection columns,
                          const KernelSpec& kernel, const double* coef, bool differences, bool exact, double* bound,
                          const Team& team) {
-  const ProductRounding<T, V> rounding(left, right, columns, kernel, coef, differences, exact);
+  const ProductRounding<T, V> rounding(data.sparse(), right, columns, kernel, coef, differences, exact);
   parallel_chunks(rows.count, kRowChunk, team, [&](int64_t begin, int64_t count) {
-    for (int64_t r = begin; r < begin + count; ++r) bound[r] = rounding.of(rows[r]);
+    for (int64_t r = begin; r < begin + count; ++r) bound[r] = rounding.of(left[size_t(rows[r])]);
   });
 }
 
@@ -174,35 +170,43 @@ double rounding_of_sum(const Vectors& z, double largest) {
 }
 
 // The largest of each number over all rows.
-template <class T>
-Norm largest_norm(const Rows<T>& data) {
+Norm largest_norm(const Norms& norms) {
   Norm largest;
-  for (int64_t r = 0; r < data.size; ++r) {
-    const Norm x = norm(data, r);
+  for (const Norm& x : norms)
     largest = {std::max(largest.square, x.square), std::max(largest.absolute, x.absolute),
                std::max(largest.entries, x.entries)};
-  }
   return largest;
 }
 
 template <class T>
-double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
-  if (kernel.reduction() == Reduction::dot || (!left.sparse() && kernel.reduction() == Reduction::absolute)) return 0;
+bool never_loses_units(const Rows<T>& data, const KernelSpec& kernel) {
+  return kernel.reduction() == Reduction::dot || (!data.sparse() && kernel.reduction() == Reduction::absolute);
+}
+
+template <class T>
+double units_lost(const Rows<T>& data, const Norms& left, const Norms& right, const KernelSpec& kernel) {
+  if (never_loses_units(data, kernel)) return 0;
   const Norm x = largest_norm(left), z = largest_norm(right);
-  if (!left.sparse()) {  // as of_expanded
-    const double terms = 8 + double(longest_sum(left.features, false));
+  if (!data.sparse()) {  // as of_expanded
+    const double terms = 8 + double(longest_sum(data.features, false));
     return kernel.gamma * (2 * terms + 32) * std::max(x.square, z.square);
   }
   const double size = kernel.reduction() == Reduction::squared ? 4 * std::max(x.square, z.square)
                                                                : 6 * std::max(x.absolute, z.absolute);
   return kernel.gamma * 2 * double(std::max<int64_t>({x.entries, z.entries, 8})) * size;
 }
+template <class T>
+double units_lost(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
+  if (never_loses_units(left, kernel)) return 0;
+  return units_lost(left, norms_of(left), norms_of(right), kernel);
+}
 
 template <class T>
 bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel) {
   if (kernel.reduction() != Reduction::dot) return true;
   constexpr double kLargest = 1e37;
-  const double product = std::sqrt(largest_norm(left).square) * std::sqrt(largest_norm(right).square);
+  const double product =
+      std::sqrt(largest_norm(norms_of(left)).square) * std::sqrt(largest_norm(norms_of(right)).square);
   const double base = kernel.kind == KernelKind::linear ? product : kernel.gamma * product + std::abs(kernel.coef0);
   return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
 }
@@ -225,9 +229,9 @@ bool needs_double(double units) {
   return !(units * double(std::numeric_limits<float>::epsilon()) / 2 < kTolerable);
 }
 
-#define SWAPSVM_INSTANTIATE(T, V)                                                                                  \
-  template void rounding_of_product<T, V>(const Rows<T>&, Selection, const Rows<T>&, Selection, const KernelSpec&, \
-                                          const double*, bool, bool, double*, const Team&);
+#define SWAPSVM_INSTANTIATE(T, V)                                                                           \
+  template void rounding_of_product<T, V>(const Rows<T>&, const Norms&, Selection, const Norms&, Selection, \
+                                          const KernelSpec&, const double*, bool, bool, double*, const Team&);
 SWAPSVM_INSTANTIATE(float, float)
 SWAPSVM_INSTANTIATE(float, double)
 SWAPSVM_INSTANTIATE(double, float)
@@ -237,6 +241,10 @@ template bool needs_differences<float>(const Rows<float>&, const KernelSpec&, do
 template bool needs_differences<float>(const Rows<double>&, const KernelSpec&, double);
 template bool needs_differences<double>(const Rows<float>&, const KernelSpec&, double);
 template bool needs_differences<double>(const Rows<double>&, const KernelSpec&, double);
+template Norms norms_of(const Rows<float>&);
+template Norms norms_of(const Rows<double>&);
+template double units_lost(const Rows<float>&, const Norms&, const Norms&, const KernelSpec&);
+template double units_lost(const Rows<double>&, const Norms&, const Norms&, const KernelSpec&);
 template double units_lost(const Rows<float>&, const Rows<float>&, const KernelSpec&);
 template double units_lost(const Rows<double>&, const Rows<double>&, const KernelSpec&);
 template bool fits_float(const Rows<float>&, const Rows<float>&, const KernelSpec&);

@@ -143,17 +143,23 @@ void Shard<V>::add_columns(const Changes& d, double scale) {
   }
 }
 
+// h of a chunk, infinite for variables that are left out; those are then in the buffer.
+template <class V>
+const double* Shard<V>::masked_h(const Chunk& c, double* buffer) const {
+  const double* h = h_.data() + first_of(c);
+  if (left_out_ == 0) return h;
+  const uint8_t* live = live_.data() + first_of(c);
+  for (int64_t k = 0; k < c.count; ++k) buffer[k] = live[k] ? h[k] : std::numeric_limits<double>::infinity();
+  return buffer;
+}
+
 template <class V>
 void Shard<V>::scan(size_t index, const Point& a) {
   const Chunk& c = chunks_[index];
   const int64_t first = first_of(c);
   const double* linear = has_linear() ? terms_.half_linear.data() + first : nullptr;
-  const double* h = h_.data() + first;
   double masked[kChunk];
-  if (left_out_ > 0) {
-    for (int64_t k = 0; k < c.count; ++k) masked[k] = live_[first + k] ? h[k] : std::numeric_limits<double>::infinity();
-    h = masked;
-  }
+  const double* h = masked_h(c, masked);
   extremes_[index] = hot_scan().scan(h, linear, a.weights().data() + first, c.count);
   if (!a.radius.grows()) return;
   excesses_[index] = 0;
@@ -187,12 +193,17 @@ template <class V>
 Shortfall Shard<V>::shortfall(double level, const Point& a) {
   parallel_chunks(int64_t(chunks_.size()), 1, team(), [&](int64_t index, int64_t) {
     const Chunk& c = chunks_[index];
-    Shortfall sums;
-    for (int64_t v = first_of(c); v < first_of(c) + c.count; ++v) sums.add(score(v), a[v], ridge(v), level);
-    shortfalls_[index] = sums;
+    const int64_t first = first_of(c);
+    const double* linear = has_linear() ? terms_.half_linear.data() + first : nullptr;
+    double masked[kChunk], same[kChunk];
+    const bool one = terms_.ridge.size() == 1;
+    if (one) std::fill_n(same, c.count, terms_.ridge[0]);
+    const double* ridge = one ? same : terms_.ridge.data() + first;
+    const Scores some{masked_h(c, masked), linear, a.weights().data() + first, ridge, c.count};
+    shortfalls_[index] = hot_scan().shortfall(some, level);
   });
   Shortfall total;
-  for (const Shortfall& s : shortfalls_) total.add(s);
+  for (const Shortfall& s : shortfalls_) add(total, s);
   return total;
 }
 

@@ -241,6 +241,7 @@ class Shard {
   void add_kept(const Vectors& z, double scale, bool afresh);
   template <class Visit>
   void add_column_chunks(const Move& m, Visit visit);
+  const double* masked_h(const Chunk& chunk, double* buffer) const;
   void scan(size_t chunk, const Point& a);
   Summary settle(const Point& a) const;
   template <class Match>

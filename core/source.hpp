@@ -68,6 +68,9 @@ class Source {
     product(rows, {rows, coef}, exact, out, team);
   }
   virtual bool symmetry_pays(int64_t /*rows*/, bool /*exact*/) const { return false; }
+  // The values of these rows with each other, each made once, as a source of their own in which they are numbered anew;
+  // null if values are not to be kept. Its results have the same bits. This source must outlive it.
+  virtual std::unique_ptr<Source> among(std::vector<Index> /*rows*/) const { return nullptr; }
   // The rows of a linear kernel, whose products are made through w = sum_c coef_c z_c (linear.hpp); else null.
   virtual const AnyRows* linear_rows() const { return nullptr; }
   // bound[r] >= |computed - true| of the product of row r; infinite where nothing is known

@@ -160,14 +160,14 @@ template <class V>
 bool FullState<V>::polish() {
   const int64_t n = this->size();
   if (!this->scales() || shard_.has_linear() || shard_.slack() >= 0) return false;
-  std::vector<double> kernel(size_t(n * n)), q(size_t(n * n)), b(point_.weights());
+  std::vector<double> kernel(size_t(n * n)), q(size_t(n * n)), b(point_.weights()), signs;
+  for (int64_t v = 0; v < n; ++v) signs.push_back(shard_.sign(v));
   const DistinctRows& rows = shard_.every_row();
   const int64_t distinct = int64_t(rows.rows.size());
   gram_->exact_block(rows.selection(), rows.selection(), kernel.data());
   for (int64_t u = 0; u < n; ++u)
     for (int64_t v = 0; v < n; ++v)
-      q[u * n + v] =
-          shard_.sign(u) * shard_.sign(v) * (kernel[rows.place[u] * distinct + rows.place[v]] + shard_.bias());
+      q[u * n + v] = signs[u] * signs[v] * (kernel[rows.place[u] * distinct + rows.place[v]] + shard_.bias());
   for (int64_t v = 0; v < n; ++v) q[v * n + v] += shard_.ridge(v);
   if (!solve_by_pivoting(q, b)) return false;
   const Snapshot before = snapshot();

@@ -10,12 +10,20 @@ namespace {
 template <class V>
 class PairRun {
  public:
-  PairRun(std::shared_ptr<Gram<V>> gram, const PairPath& path, double C, double bias)
-      : gram_(gram),
-        ridge_(ridge_of(*gram, segments_of(path.sides), *path.ridge)),
-        state_(gram, segments_of(path.sides), {ridge_at(C), {}, bias}, Radius()) {
+  PairRun(std::shared_ptr<Gram<V>> all, const PairPath& path, double C, double bias)
+      : all_(all),
+        part_(part_of(*all, path.sides)),
+        gram_(part_ ? part_ : all),
+        ridge_(ridge_of(*all, segments_of(path.sides), *path.ridge)),
+        state_(gram_, segments_of(part_ ? numbered(path.sides) : path.sides), {ridge_at(C), {}, bias}, Radius()) {
     state_.measure(Measure::primal, true);
   }
+  ~PairRun() {
+    whole_.reset();  // gives its arrays back
+    if (part_) all_->rejoin(*part_);
+  }
+  PairRun(const PairRun&) = delete;
+  PairRun& operator=(const PairRun&) = delete;
 
   // The first point of a path.
   PairSolution start(const WholeOptions& options) {
@@ -41,6 +49,19 @@ class PairRun {
     for (const int g : sides.positive) segments.push_back({g, 1.0});
     for (const int g : sides.negative) segments.push_back({g, -1.0});
     return segments;
+  }
+  // The groups as a Gram of their own, if all of Q will be needed: certificates then read the values that swaps had.
+  static std::shared_ptr<Gram<V>> part_of(Gram<V>& all, const Sides& sides) {
+    std::vector<int> groups(sides.positive);
+    groups.insert(groups.end(), sides.negative.begin(), sides.negative.end());
+    int64_t rows = 0;
+    for (const int g : groups) rows += all.group(g).count;
+    return rows <= WholeMatrix<V>::kSample ? all.among(groups) : nullptr;
+  }
+  static Sides numbered(Sides sides) {
+    std::iota(sides.positive.begin(), sides.positive.end(), 0);
+    std::iota(sides.negative.begin(), sides.negative.end(), int(sides.positive.size()));
+    return sides;
   }
   static std::vector<double> ridge_of(const Gram<V>& gram, const std::vector<Segment>& segments,
                                       const std::vector<double>& ridge) {
@@ -94,8 +115,8 @@ class PairRun {
     found_.level = state_.level(), found_.rounding = state_.value_rounding();
   }
 
-  std::shared_ptr<Gram<V>> gram_;
-  std::vector<double> ridge_;  // of each variable, at C = 1
+  std::shared_ptr<Gram<V>> all_, part_, gram_;  // of the data; of the pair or null; the one in use
+  std::vector<double> ridge_;                   // of each variable, at C = 1
   FullState<V> state_;
   std::unique_ptr<WholeMatrix<V>> whole_;
   PairSolution found_;

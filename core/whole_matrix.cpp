@@ -53,7 +53,10 @@ std::vector<Index> WholeMatrix<V>::sample() const {
 template <class V>
 void WholeMatrix<V>::enter(const std::vector<Index>& variables) {
   const int64_t before = entered();
-  for (const Index v : variables) order_.push_back(v), rows_.push_back(members_[v].row);
+  for (const Index v : variables) {
+    order_.push_back(v);
+    rows_.push_back(members_[v].row), signs_.push_back(V(members_[v].sign));
+  }
   for (int64_t first = before; first < entered(); first += kPanel)
     fill_panel(first, std::min(kPanel, entered() - first));
   set_scores();
@@ -66,9 +69,10 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
   panel_.resize(size_t(count * width));
   gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
   for (int64_t r = 0; r < count; ++r) {
-    const V sign = V(members_[order_[r]].sign);
+    const V sign = signs_[size_t(r)], bias = V(bias_);
+    const V* signs = &signs_[size_t(first)];
     V* values = &panel_[r * width];
-    for (int64_t c = 0; c < width; ++c) values[c] = sign * V(members_[order_[first + c]].sign) * (values[c] + V(bias_));
+    for (int64_t c = 0; c < width; ++c) values[c] = sign * signs[c] * (values[c] + bias);
     std::copy_n(values, width, row(r) + first);
   }
   constexpr int64_t kTile = 16;
@@ -129,15 +133,13 @@ std::vector<Index> WholeMatrix<V>::violators() {
 template <class V>
 double WholeMatrix<V>::gap() const {
   double lowest = std::numeric_limits<double>::infinity(), norm = quadratic_;
+  MemberScores scores;
   for (const Index v : order_) {
     const Member& m = members_[v];
+    scores.add(m);
     lowest = std::min(lowest, m.score), norm -= m.weight * m.weight * m.ridge;
   }
-  const auto sums = [this](double level) {
-    Shortfall found;
-    for (const Index v : order_) found.add(members_[v].score, members_[v].weight, members_[v].ridge, level);
-    return found;
-  };
+  const auto sums = [&](double level) { return scores.shortfall(level); };
   const double mean = quadratic_ - half_linear_value_;
   return std::min(2 * (mean - lowest), lowest_bound({mean, lowest, norm, scales_}, sums).gap);
 }

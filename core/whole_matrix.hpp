@@ -14,6 +14,8 @@ namespace swapsvm {
 template <class V>
 class WholeMatrix {
  public:
+  static constexpr int64_t kSample = 512;  // of more variables not all may enter
+
   // Members are all variables in their order, without a slack vertex; no two have the same row. `scales` as in State.
   WholeMatrix(Gram<V>& gram, std::vector<Member> members, double bias, bool scales);
   ~WholeMatrix() {
@@ -32,7 +34,6 @@ class WholeMatrix {
   std::vector<double> products() const;  // s_v (K + bias) a, without the ridge
 
  private:
-  static constexpr int64_t kSample = 512;
   static constexpr int64_t kPanel = 128;   // variables that enter together
   static constexpr int kRounds = 48;       // most
   static constexpr double kRough = 0.05;   // of the violation, to which a round goes
@@ -67,6 +68,7 @@ class WholeMatrix {
   bool scales_;
   std::vector<Index> order_;  // variables that have entered; their place is a row and a column of q_
   std::vector<Index> rows_;   // of the data, by place
+  std::vector<V> signs_;      // by place
   SpareArray<V> q_;
   InnerProblem<V> inner_;
   std::vector<Index> copied_;  // places that inner_ has the matrix of

@@ -23,6 +23,19 @@ struct Member {
   double score = std::numeric_limits<double>::infinity();
 };
 
+// What the primal needs of some members, side by side.
+class MemberScores {
+ public:
+  void add(const Member& m) { scores_.push_back(m.score), weights_.push_back(m.weight), ridges_.push_back(m.ridge); }
+  Shortfall shortfall(double level) const {
+    return hot_scan().shortfall({scores_.data(), nullptr, weights_.data(), ridges_.data(), int64_t(scores_.size())},
+                                level);
+  }
+
+ private:
+  std::vector<double> scores_, weights_, ridges_;
+};
+
 struct BlockOptions {
   int64_t block;    // vertices of a block
   int64_t blocks;   // most blocks of one solve, so that an ill-conditioned set does not outlast the limits of the run
@@ -118,12 +131,9 @@ class WorkingSet {
     }
     if (grows_) return sum;
     if (measure == Measure::simplex) return 2 * (mean - lowest);
-    return lowest_bound({mean, lowest, 0, false}, [this](double level) { return shortfall(level); }).gap;
-  }
-  Shortfall shortfall(double level) const {
-    Shortfall sums;
-    for (const Member& m : slots_) sums.add(m.score, m.weight, m.ridge, level);
-    return sums;
+    MemberScores scores;
+    for (const Member& m : slots_) scores.add(m);
+    return lowest_bound({mean, lowest, 0, false}, [&](double level) { return scores.shortfall(level); }).gap;
   }
 
   // Kernel values of newcomers. Of members with the same row the first that has values leads and the others copy.

@@ -6,9 +6,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_classification
 
 from swapsvm import SVC
+from swapsvm._core import Dots64
 from swapsvm.fitting import session as sessions
 from swapsvm.fitting.sharing import costs, shared_type
-from swapsvm.gram import Gram
+from swapsvm.gram import Gram, as_rows
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf, Sigmoid
 
 KERNELS = [Rbf(0.05), Linear(), Poly(gamma=0.1, coef0=1.0, degree=3), Sigmoid(gamma=0.02, coef0=0.1)]
@@ -71,11 +72,13 @@ def test_where_dot_products_have_too_few_digits():
 
 def test_costs_choose_the_type():
     many_small, few_large = [120] * 5460, [2500] * 28
-    text = costs(6400, 180.0, many_small)
+    text = costs(6400, 180.0, many_small, sparse=True)
     assert min(text, key=text.get) == "float64"
-    images = costs(10000, 800.0, few_large)
+    fewer_classes = costs(4000, 140.0, [400] * 190, sparse=True)  # certificates need the values of most pairs of rows
+    assert min(fewer_classes, key=fewer_classes.get) == "float64"
+    images = costs(10000, 800.0, few_large, sparse=False)
     assert images["float32"] < images["none"] < images["float64"]
-    low = costs(15000, 24.0, [1154] * 325)
+    low = costs(15000, 24.0, [1154] * 325, sparse=False)
     assert min(low, key=low.get) != "float64" and low["float32"] > 0.6 * low["none"]
 
 
@@ -94,12 +97,17 @@ def shared(monkeypatch):
     return found
 
 
-def test_fits_with_and_without_shared_products_agree(shared, monkeypatch):
-    """Sixty classes of wide sparse rows: the kernel values of a row are needed in 59 problems."""
+def documents(classes, rows, columns=900):
+    """Wide sparse rows: the kernel values of each are needed in many problems."""
     rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(60), 12)
-    X = sp.csr_array(np.where(rng.random((720, 900)) < 0.08, rng.exponential(size=(720, 900)), 0.0))
-    X = X + sp.csr_array((np.ones(720), (np.arange(720), y)), shape=X.shape)
+    y = rng.permutation(np.repeat(np.arange(classes), rows))
+    shape = len(y), columns
+    X = sp.csr_array(np.where(rng.random(shape) < 0.08, rng.exponential(size=shape), 0.0))
+    return X + sp.csr_array((np.ones(len(y)), (np.arange(len(y)), y)), shape=shape), y
+
+
+def test_fits_with_and_without_shared_products_agree(shared, monkeypatch):
+    X, y = documents(classes=60, rows=12)
     model = SVC(C=4, gamma=0.05, n_jobs=1).fit(X, y)
     assert shared == [np.float64]
     monkeypatch.setattr(sessions, "shared_type", lambda gram, sizes: None)
@@ -114,3 +122,30 @@ def test_two_classes_share_nothing(shared):
     X, y = load_digits(return_X_y=True)
     SVC().fit(X, y % 2)
     assert not shared
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(60, 12), (8, 160), (3, 300)], ids=["exact", "certified", "sampled"])
+@types
+def test_a_watched_fit_reads_the_same_values(classes, rows, dtype, monkeypatch):
+    """A pair that nobody watches has its values in a matrix of its own, if it is small enough."""
+    monkeypatch.setattr(sessions, "shared_type", lambda gram, sizes: np.dtype(dtype))
+    X, y = documents(classes, rows, columns=300)
+    model, watched = SVC(gamma=0.05), SVC(gamma=0.05, callbacks=lambda progress: None)
+    model.fit(X, y), watched.fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, watched.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, watched.primal_value_)
+    assert model.n_evaluations_ == watched.n_evaluations_
+
+
+def test_rows_in_no_group_have_dot_products():
+    X = rows()
+    gram = Gram(Rbf(0.05), X, groups=[np.arange(1, 70, 3), np.arange(0, 70, 3)], n_threads=1)
+    every = np.arange(70)
+    values = gram.with_dots(np.dtype(np.float64)).block(every, every)
+    np.testing.assert_allclose(values, gram.block(every, every), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 1], [0, 1], [0, 1, 3], [-1, 0, 1]])
+def test_an_order_that_is_none_is_refused(order):
+    with pytest.raises(ValueError, match=r"a row that does not exist|each row once"):
+        Dots64.of(as_rows(np.eye(3)), np.array(order, np.int32), 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_iris
 
-from swapsvm import SVC, SVCCV, SVDD, SVR, ConvergenceWarning, Gram, OneClassSVM, maximize
+from swapsvm import SVC, SVCCV, SVDD, SVR, ConvergenceWarning, Gram, OneClassSVM, _core, maximize
 from swapsvm.kernels import Rbf
 from swapsvm.problems import L2SVC, Concave
 from swapsvm.run import Run
@@ -310,3 +310,26 @@ def nonnegative_least(Q):
             break
     a = scale * b
     return a / a.sum()
+
+
+@pytest.fixture
+def every_level():
+    before = _core.simd_level()
+    yield _core.simd_levels()
+    _core.select_simd(before)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 8, 9, 20])
+@weighted
+def test_the_primal_value_is_the_same_in_vectors_of_every_width(count, weights, every_level):
+    """Far from the solution, and with rows that fill no vector."""
+    some = np.concatenate([np.arange(count), 60 + np.arange(count)])
+    found = []
+    for level in every_level:
+        _core.select_simd(level)
+        model = SVC(solver="swap2", max_iter=2, gamma=0.3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[some], Y[some], None if weights is None else weights[some])
+        found.append(float(model.primal_value_[0]))
+    np.testing.assert_allclose(found, found[0], rtol=1e-5)  # the steps to the best level end at a tolerance

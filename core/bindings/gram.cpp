@@ -147,18 +147,20 @@ void def_constructors(nb::class_<Gram<V>>& c) {
 }
 
 template <class V>
-std::shared_ptr<const Dots<V>> make_dots(const AnyRows& rows, int threads, const std::shared_ptr<StopToken>& token) {
+std::shared_ptr<const Dots<V>> make_dots(const AnyRows& rows, const Vector<Index>& order, int threads,
+                                         const std::shared_ptr<StopToken>& token) {
+  const std::vector<Index> copied = to_vector(order);
   nb::gil_scoped_release release;
   const FlushSubnormals flush;
-  return dots_of<V>(rows, {usable_threads(threads), token.get()});
+  return dots_of<V>(rows, copied, {usable_threads(threads), token.get()});
 }
 
 template <class V>
 void bind_dots_of(nb::module_& m, const char* name) {
   nb::class_<Dots<V>>(m, name)
-      .def_static("of", make_dots<V>, "rows"_a, "threads"_a, "token"_a.none() = nb::none())
+      .def_static("of", make_dots<V>, "rows"_a, "order"_a, "threads"_a, "token"_a.none() = nb::none())
       .def_static("suffice", dots_suffice<V>, "rows"_a, "kernel"_a)
-      .def_ro("size", &Dots<V>::size);
+      .def_prop_ro("size", &Dots<V>::size);
 }
 
 template <class V>

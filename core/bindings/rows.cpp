@@ -88,9 +88,10 @@ NewVector<double> rounding(const AnyRows& left, const AnyRows& right, const Kern
     check_same_features(x, z);
     if (int64_t(coef.shape(0)) != z.size) throw std::invalid_argument("one coefficient per row is needed");
     bound.resize(size_t(x.size));
-    const bool differences = needs_differences<float>(x, kernel, units_lost(x, z, kernel));
-    rounding_of_product<std::decay_t<decltype(*x.data)>, float>(x, all_rows(x.size), z, all_rows(z.size), kernel,
-                                                                coef.data(), differences, true, bound.data(), {});
+    const Norms of_x = norms_of(x), of_z = norms_of(z);
+    const bool differences = needs_differences<float>(x, kernel, units_lost(x, of_x, of_z, kernel));
+    rounding_of_product<std::decay_t<decltype(*x.data)>, float>(
+        x, of_x, all_rows(x.size), of_z, all_rows(z.size), kernel, coef.data(), differences, true, bound.data(), {});
   });
   return to_numpy(std::move(bound));
 }

@@ -142,16 +142,21 @@ class Gram:
     def _bytes_beside(self, dtype: np.dtype) -> float:
         """What dot products of this type would leave of the largest budget."""
         most = largest_automatic_cache() if self._cache_size is None else self._cache_size * 2**20
-        return most - dtype.itemsize * self.size**2
+        return most - dtype.itemsize * self.size * (self.size + 1) // 2  # a triangle
 
     def with_dots(self, dtype: np.dtype, token: _core.StopToken | None = None) -> Gram:
         """The same Gram with the dot products of all rows in memory, which are a part of its budget.
 
         Kernel values have the type of the dot products.
         """
-        dots = self._dots_of(dtype).of(self._rows(), self._n_threads or 0, token)
+        dots = self._dots_of(dtype).of(self._rows(), self._by_group(), self._n_threads or 0, token)
         megabytes = max(self._bytes_beside(dtype), 0.0) / 2**20
         return self._again(megabytes, self._n_threads, dtype, checked=False, dots=dots)
+
+    def _by_group(self) -> np.ndarray:
+        """All rows, group by group, then those that are in no group."""
+        grouped = np.concatenate(self.groups)
+        return np.concatenate([grouped, np.setdiff1d(np.arange(self.size, dtype=np.int32), grouped)])
 
     @staticmethod
     def _dots_of(dtype: np.dtype) -> type[_core.Dots32] | type[_core.Dots64]:

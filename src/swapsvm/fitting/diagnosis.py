@@ -64,7 +64,7 @@ class Sample:
         apart = X[picked] - X[np.roll(picked, len(picked) // 3)]
         if is_sparse(apart):
             (apart,) = without_empty_columns(sp.csr_array(apart), beyond=WIDE)
-        parts = abs(apart.astype(np.float64)) ** power
+        parts = abs(apart.astype(np.float64, copy=False)) ** power
         distances = parts.sum(axis=1)
         distinct = distances > TINY
         weights = np.divide(1.0, distances, out=np.zeros_like(distances), where=distinct)
@@ -141,20 +141,23 @@ def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Call
     if not len(apart):
         return None
     gamma = gram.kernel.gamma  # type: ignore[attr-defined]  # kernels of a distance have one
-    usual = f"A usual start is 1 / (median distance), here about {1 / np.median(apart):.1g}."
     if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and is_identity(gram, rows):
         return (
             f"gamma={gamma:.3g} is so large that each row resembles only itself: the kernel matrix is the identity"
-            f" within {SLIGHT:.0%}, and the model will memorize the training set. {usual}"
+            f" within {SLIGHT:.0%}, and the model will memorize the training set. {_usual(apart)}"
         )
     # The part of K that is not constant has trace n times this mean, which bounds its largest eigenvalue.
     varying = float(np.mean(-np.expm1(-gamma * apart)))
     if varying < SLIGHT and varying * total_weight() < SLIGHT:
         return (
             f"gamma={gamma:.3g} is so small that all rows look alike: with this C the model cannot distinguish them."
-            f" {usual}"
+            f" {_usual(apart)}"
         )
     return None
+
+
+def _usual(distances: np.ndarray) -> str:
+    return f"A usual start is 1 / (median distance), here about {1 / np.median(distances):.1g}."
 
 
 def is_identity(gram: Gram, rows: np.ndarray) -> bool:

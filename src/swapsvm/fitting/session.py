@@ -180,8 +180,7 @@ class PlanRuns(Generic[Planned]):
         self._workers = 1 if settings.warm_start else workers_for(gram, rows, session.threads)
         self._budget = TimeBudget(session.max_time, rows, self._workers, session.clock, session.began)
         self._observers = Observers(session.callbacks, settings.verbose, len(plan), session.tasks)
-        random = check_random_state(settings.random_state)
-        self._seeds = {sub.labels: random.randint(2**31) for sub in plan}
+        self._seeds: dict[Labels, int] = {}
         self.ended: dict[Labels, KeptRun] = {}
 
     def solve(self) -> tuple[list[Result], dict[str, int]]:
@@ -190,12 +189,18 @@ class PlanRuns(Generic[Planned]):
             try:
                 found = {} if self._is_watched() else self._solve_whole()
                 others = [sub for sub in self._plan if sub not in found]
+                self._seeds = self._draw_seeds() if others else {}
                 results, counts = solve_each(self._gram, others, self._workers, self._solve, self._session.token)
                 found.update(zip(others, results, strict=True))
                 return [found[sub] for sub in self._plan], counts
             finally:
                 if self._file:
                     self._file.close()
+
+    def _draw_seeds(self) -> dict[Labels, int]:
+        """One for each problem of the plan, whether it needs a run or not: a run must not depend on the others."""
+        random = check_random_state(self._session.settings.random_state)
+        return {sub.labels: random.randint(2**31) for sub in self._plan}
 
     def _is_watched(self) -> bool:
         """Whether somebody wants to see or keep more of a run than its result."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..columns import is_sparse
 from ..gram import Gram
 from .whole import SMALL
 
@@ -20,14 +21,16 @@ logger = logging.getLogger(__name__)
 READ = 16.0  # operations to read a dot product and to make a kernel value of it
 DOUBLE = 3.0  # times the cost of single precision
 ENTERING = 0.5  # part of the pairs of rows of a problem whose values its swaps need
-CERTIFIED = 0.125  # part of them that its certificate needs in double: pairs of support vectors, each once
+CERTIFIED = 0.125  # part of them that its certificate needs in double: pairs of support vectors, each once,
+CERTIFIED_SPARSE = 0.25  # or, of sparse rows, twice
 CLEARLY = 0.8  # part of the cost of computing values where they are needed, below which sharing pays
 
 
-def costs(rows: int, work: float, sizes: Sequence[int]) -> dict[str, float]:
+def costs(rows: int, work: float, sizes: Sequence[int], sparse: bool) -> dict[str, float]:
     """Of the values of problems of these sizes: computed as needed, or from dot products in single or double."""
     pairs = np.asarray(sizes, np.float64) ** 2
-    swaps, exact = ENTERING * pairs.sum(), np.where(np.asarray(sizes) < SMALL, pairs, CERTIFIED * pairs).sum()
+    certified = (CERTIFIED_SPARSE if sparse else CERTIFIED) * pairs
+    swaps, exact = ENTERING * pairs.sum(), np.where(np.asarray(sizes) < SMALL, pairs, certified).sum()
     once = rows**2 / 2
     return {
         "none": work * (swaps + DOUBLE * exact),
@@ -40,7 +43,7 @@ def shared_type(gram: Gram, sizes: Sequence[int]) -> np.dtype | None:
     """The type of the dot products that it pays to share, or None."""
     if gram.core.linear_columns and max(sizes) > gram.largest_whole:  # larger ones need no kernel values
         return None
-    found = costs(gram.size, gram.core.work, sizes)
+    found = costs(gram.size, gram.core.work, sizes, is_sparse(gram.X))
     if not gram.single:
         del found["float32"]
     worthwhile = {

@@ -143,6 +143,8 @@ def solve_each(
     Each thread has its own Gram: the rows are shared, the budget for kernel values is divided. Large problems come
     first, so that no thread is left with one at the end.
     """
+    if not subproblems:  # all were solved in one call
+        return [], gram.cache_counts
     grams = [gram] if workers == 1 else [gram.share(workers) for _ in range(workers)]
     free: SimpleQueue[Gram] = SimpleQueue()
     for each in grams:
@@ -155,7 +157,7 @@ def solve_each(
         finally:
             free.put(mine)
 
-    places = range(len(subproblems))  # there may be none
+    places = range(len(subproblems))
     ordered = places if workers == 1 else sorted(places, key=lambda place: -subproblems[place].rows)
     found = dict(zip(ordered, side_by_side(ordered, workers, job, token), strict=True))
     counts = [each.cache_counts for each in grams]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -72,12 +72,10 @@ class Pairwise(ByClass):
         """All pairs of classes, in the order of the intercepts."""
         return list(combinations(range(self.n_classes), 2))
 
-    @cached_property
+    @property
     def _places(self) -> np.ndarray:
         """The place of each pair (a, b), and (b, a), among the intercepts."""
-        places = np.zeros((self.n_classes, self.n_classes), np.int32)
-        places[np.triu_indices(self.n_classes, 1)] = np.arange(len(self.intercept))
-        return places + places.T
+        return _places_of(self.n_classes)[0]
 
     def coefficients(self, pair: Pair) -> np.ndarray:
         """The coefficient of every vector in the function of a pair: 0 for vectors of other classes."""
@@ -124,7 +122,7 @@ class Pairwise(ByClass):
     def _sums(self) -> Sums:
         if self.n_classes == 2:
             return Sums.of_all(self.vectors, self.coef)
-        others = self._places[~np.eye(self.n_classes, dtype=bool)].reshape(self.n_classes, -1)
+        _, others = _places_of(self.n_classes)
         return Sums(self.vectors, np.ascontiguousarray(self.coef), np.cumsum(self.counts, dtype=np.int64), others)
 
     def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -160,6 +158,21 @@ class Pairwise(ByClass):
         own = self.own(c)
         line = int(_lines(min(c, d), max(c, d), np.array([c]), self.n_classes)[0])
         return np.asarray(self.coef[line, own] @ self.vectors.rows[own])
+
+
+@lru_cache(maxsize=16)
+def _places_of(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each pair of classes among all pairs: as a matrix, and for each class its pairs with the others.
+
+    A search makes hundreds of models of the same classes.
+    """
+    places = np.zeros((n_classes, n_classes), np.int32)
+    places[np.triu_indices(n_classes, 1)] = np.arange(n_classes * (n_classes - 1) // 2)
+    places = places + places.T
+    others = places[~np.eye(n_classes, dtype=bool)].reshape(n_classes, -1)
+    for table in (places, others):
+        table.setflags(write=False)
+    return places, others
 
 
 def _lines(first: int | np.ndarray, second: int | np.ndarray, owner: np.ndarray, n_classes: int) -> np.ndarray:

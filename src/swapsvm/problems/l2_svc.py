@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -61,12 +62,18 @@ class L2SVC(Quadratic):
                 f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
                 "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
             )
-        rows = [self.gram.groups[group] for group, _ in self.segments]
+        rows, positive = self._rows
         (support,) = weights.nonzero()
         coef = weights[support] / -value
-        positive = sum(len(own) for own, (_, sign) in zip(rows, self.segments, strict=True) if sign > 0)
         coef[support.searchsorted(positive) :] *= -1.0  # groups of positive sign come first
-        return Coefficients(np.concatenate(rows)[support], coef, float(coef.sum()))
+        return Coefficients(rows[support], coef, float(coef.sum()))
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, int]:
+        """The row of each variable, and how many have a positive sign; the same for all points of a path."""
+        rows = [self.gram.groups[group] for group, _ in self.segments]
+        positive = sum(len(own) for own, (_, sign) in zip(rows, self.segments, strict=True) if sign > 0)
+        return np.concatenate(rows), positive
 
 
 def _listed(groups: Groups) -> list[int]:

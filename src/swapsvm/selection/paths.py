@@ -78,9 +78,8 @@ class SharedRows:
     """The Gram of a job, in groups of rows that the same folds train on."""
 
     def __init__(self, paths: Paths, job: Job, threads: int) -> None:
-        self._folds = sorted({path.fold for path in job.paths})
-        trained = np.column_stack([paths.folds[fold].weights > 0 for fold in self._folds])
-        self._pieces = [(g, *piece) for g in job.groups for piece in pieces(paths.targets.rows[g], trained)]
+        self._folds = tuple(sorted({path.fold for path in job.paths}))
+        self._pieces = [(g, *piece) for g in job.groups for piece in paths.pieces(g, self._folds)]
         X, kernel, groups = paths.X, paths.kernels[job.kernel], [rows for _, rows, _ in self._pieces]
         self.rows = np.arange(X.shape[0])
         if not isinstance(kernel, Precomputed):  # groups lie one behind the other: a range is read faster than a list
@@ -138,6 +137,17 @@ class Paths:
     def groups(self, fold: int) -> list[np.ndarray]:
         """The rows of each group that a fold trains on."""
         return self._groups[fold]
+
+    def pieces(self, group: int, folds: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The rows of a group in pieces that the same of these folds train on. All kernels have the same."""
+        if (group, folds) not in self._pieces:
+            trained = np.column_stack([self.folds[fold].weights > 0 for fold in folds])
+            self._pieces[group, folds] = pieces(self.targets.rows[group], trained)
+        return self._pieces[group, folds]
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[int, tuple[int, ...]], list[tuple[np.ndarray, np.ndarray]]]:
+        return {}
 
     @cached_property
     def _groups(self) -> list[list[np.ndarray]]:
@@ -249,4 +259,4 @@ def _read(problem: Problem, solutions: Sequence[PairSolution], rows: np.ndarray)
 
 def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:
     """The same function over rows of all data."""
-    return replace(function, rows=rows[function.rows])
+    return Coefficients(rows[function.rows], function.coef, function.intercept)
