@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -530,6 +530,7 @@ def test_fits_in_threads_do_not_disturb_each_other(rows):
 
 
 @settings(max_examples=12, deadline=None)
+@example(C=1e3, gamma=1e3, copies=3, dtype=np.float32, seed=3)  # the smallest gap is at b = 0
 @given(
     C=st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]),
     gamma=st.sampled_from([1e-6, 1e-2, 1.0, 1e3]),

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 COUNTS = (128, 256, 512, 1024, 2048, 4096)  # of landmarks
 FACTORED = 1024  # of them whose kernel matrix is always factored to look at; beyond the largest, it is extrapolated
-LOOK = 0.05  # of the operations of a sweep that a factor of more may take
+LOOK = 0.05  # part of the operations of a sweep that a larger factor may take
 LARGEST_PART = 8  # landmarks are at most this part of the rows
 PROBED = 512  # rows, at least, that tell what landmarks leave out
 POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
@@ -107,7 +107,7 @@ def suitable_landmarks(state: State, support: float) -> Landmarks | None:
     if not counts:
         return None
     factored = min(counts[-1], outlook.most_factored())
-    probed = rows[-max(PROBED, factored // 2) :]  # of fewer rows, rounding of the largest eigenvalue hides what is left
+    probed = rows[-max(PROBED, factored // 2) :]  # the noise of fewer rows would hide a small eigenvalue
     count = outlook.best_count(left_out(state.factor(rows[:factored]), counts, probed, outlook.rows))
     return state.landmarks(state.factor(spread(state, rows, count))) if count else None
 

@@ -8,9 +8,9 @@ with known product K b,
     b+ = argmax over b >= 0 of  q'b - b'(Z Z' + diag(1/c)) b / 2      (newton.py)
 
 The next point is the one of the smallest gap, primal minus dual, in the plane spanned by b+ - b and the last step, or
-on the line to b+ if b >= 0 cuts that step short: a step up to 1 along the line is always feasible. The gap never rises.
-(The point of the largest dual value has a primal value that lags behind, for a fifth more steps.) The cost is the
-product K b+ and passes over Z.
+on the line to b+ if b >= 0 cuts that step short: a step up to 1 along the line is always feasible.
+(At the largest dual value the primal value lags behind, which costs a fifth more steps.) The cost is the product K b+
+and passes over Z.
 """
 
 from __future__ import annotations
@@ -73,6 +73,15 @@ class Point:
         """Primal minus dual: b'Kb + b'(ridge b) / 2 - target'b + slack'(slack / ridge) / 2."""
         slack, curved = np.maximum(self.target - self.products, 0.0), self.products + 0.5 * self.ridge * self.b
         return float(self.b @ (curved - self.target) + 0.5 * slack @ self.loss(slack))
+
+    def gain(self, step: Step) -> float:
+        """Of the dual value."""
+        return float(step.change @ (-self.slope()[0] - 0.5 * (step.product + self.ridge * step.change)))
+
+    def cut(self, step: Step) -> Step:
+        """As much of a step as keeps b >= 0."""
+        falling = step.change < 0
+        return step.times(float(np.min(self.b[falling] / -step.change[falling], initial=1.0)))
 
     def slope(self) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the gap by b and by K b, as if these were independent of each other."""
@@ -139,13 +148,15 @@ class SurrogateSteps:
 def best_of(steps: list[Step], point: Point) -> Step:
     """The combination of steps with the smallest gap, cut where a weight becomes 0.
 
-    The gap is convex and piecewise quadratic. Newton's method starts at the largest dual value.
+    The gap is convex and piecewise quadratic. Newton's method starts at the largest dual value, and that is the result
+    where the dual value would fall: with contradicting labels the smallest gap can be at b = 0.
     """
     kernel = np.array([[one.change @ other.product for other in steps] for one in steps])
     ridge = np.array([[one.change @ (point.ridge * other.change) for other in steps] for one in steps])
-    rises = np.array([-(one.change @ point.slope()[0]) for one in steps])
-    lengths = np.linalg.lstsq(kernel + ridge, rises, rcond=1e-12)[0]
-    best, smallest = combined(steps, lengths), np.inf
+    by_b, _ = point.slope()
+    lengths = np.linalg.lstsq(kernel + ridge, np.array([-(one.change @ by_b) for one in steps]), rcond=1e-12)[0]
+    largest = combined(steps, lengths)
+    best, smallest = largest, np.inf
     for _ in range(NEWTON_STEPS):
         step = combined(steps, lengths)
         now = point.after(step)
@@ -156,8 +167,8 @@ def best_of(steps: list[Step], point: Point) -> Step:
             break
         smallest = gap
         lengths = lengths - np.linalg.lstsq(*gap_derivatives(steps, now, 2 * kernel + ridge), rcond=1e-12)[0]
-    falling = best.change < 0
-    return best.times(float(np.min(point.b[falling] / -best.change[falling], initial=1.0)))
+    found = point.cut(best)
+    return found if point.gain(found) > 0 else point.cut(largest)
 
 
 def gap_derivatives(steps: list[Step], now: Point, curved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
