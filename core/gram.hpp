@@ -103,10 +103,8 @@ class Gram {
       plain_product(rows, z, exact, out);
   }
   double work() const { return source_->work(); }  // operations per value, roughly
-  // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
-  // more, and functions. A value takes about one operation to read, and the cache must hold some lines. Products of a
-  // linear kernel need no kernel values.
-  bool memory_pays() const { return source_->work() > kWorthKeeping && cache_.budget_bytes() > 0 && !linear_rows(); }
+  // Whether lines are kept: there must be room for some. Products of a linear kernel need no kernel values.
+  bool memory_pays() const { return source_->is_worth_keeping() && cache_.budget_bytes() > 0 && !linear_rows(); }
   // Of a linear kernel; else null.
   const AnyRows* linear_rows() const { return source_->linear_rows(); }
 
@@ -188,7 +186,6 @@ class Gram {
   }
 
   using Line = typename Cache<V>::Line;
-  static constexpr double kWorthKeeping = 100;  // operations
   static constexpr double kPartForLines = 0.5;  // of the budget; the rest is for the working set
 
   struct Slot {

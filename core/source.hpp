@@ -49,6 +49,12 @@ class Source {
   virtual int64_t size() const = 0;
   virtual double diagonal(int64_t row) const = 0;
   virtual double work() const = 0;  // operations per value, roughly
+  // Whether it is cheaper to read a kernel value from memory than to compute it again: rows with a hundred numbers or
+  // more, and functions. A value takes about one operation to read.
+  virtual bool is_worth_keeping() const {
+    constexpr double kWorthKeeping = 100;  // operations
+    return work() > kWorthKeeping;
+  }
   virtual void line(int64_t row, Selection others, V* out, const Team& team) const = 0;
   // Several lines of one row; a source may fill them in one pass over the data.
   virtual void lines(int64_t row, const std::vector<LineRequest<V>>& requests, const Team& team) const {
@@ -88,6 +94,19 @@ template <class V>
 using KernelFunction = std::function<void(Selection rows, Selection columns, V* out)>;
 template <class V>
 std::unique_ptr<Source<V>> function_source(KernelFunction<V> function, std::vector<double> diagonal);
+
+// What a source whose rows lie elsewhere, in files or on other machines, asks for: blocks of values, products, and
+// bounds on their rounding. The vectors are among its own rows.
+template <class V>
+struct PassesElsewhere {
+  using Sums = std::function<void(Selection rows, const Vectors& z, bool exact, double* out, StopToken* token)>;
+
+  KernelFunction<V> block;
+  KernelFunction<double> exact_block;
+  Sums product, rounding;
+};
+template <class V>
+std::unique_ptr<Source<V>> pass_source(PassesElsewhere<V> passes, std::vector<double> diagonal, double work);
 
 // out += sum_k coef[k] row(k), two rows at a time: the sums are read and written half as often.
 template <class V, class Row>

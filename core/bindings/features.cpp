@@ -23,14 +23,22 @@ const double* checked(const Vector<double>& values, int64_t size) {
 }
 
 template <class V>
-std::shared_ptr<Features> make(State<V>& state, const Vector<Index>& rows, const Vector<Index>& landmarks,
-                               const Matrix<float>& factor, double bias, const nb::capsule& solve) {
-  const Selection left = checked(rows, state.gram().size()), right = checked(landmarks, state.gram().size());
+std::shared_ptr<Features> make(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& landmarks,
+                               const Matrix<float>& factor, double bias, const nb::capsule& solve,
+                               const std::shared_ptr<StopToken>& token) {
+  const Selection left = checked(rows, gram.size()), right = checked(landmarks, gram.size());
   if (int64_t(factor.shape(0)) != right.count || int64_t(factor.shape(1)) != right.count || right.count == 0)
     throw std::invalid_argument("the factor must be a square matrix, with a row for each landmark");
   const auto function = reinterpret_cast<TriangularSolve>(solve.data(solve.name()));
-  return stoppably(
-      state, [&] { return std::make_shared<Features>(state.gram(), left, right, factor.data(), bias, function); });
+  return until_stopped(gram, token.get(), [&] {
+    return std::make_shared<Features>(gram, left, right, factor.data(), bias, function);
+  });
+}
+
+template <class V>
+std::shared_ptr<Features> make_of_state(State<V>& state, const Vector<Index>& rows, const Vector<Index>& landmarks,
+                                        const Matrix<float>& factor, double bias, const nb::capsule& solve) {
+  return make(state.gram(), rows, landmarks, factor, bias, solve, state.token());
 }
 
 template <class V>
@@ -51,28 +59,30 @@ NewVector<double> without_gil(Compute compute) {
   return to_numpy(std::move(out));
 }
 
-// K_:F of a state, whose token stops its passes.
+// K_:F, until a token stops its passes: that of a state, or one for all of them.
 template <class V>
 struct StoppableColumns {
-  State<V>& state;
+  Gram<V>& gram;
+  std::function<StopToken*()> token;
   KernelColumns<V> columns;
 
   template <class Compute>
   NewVector<double> pass(Compute compute) {
-    return to_numpy(stoppably(state, [&] {
-      state.gram().add_evaluations(columns.rows() * columns.columns());
+    return to_numpy(until_stopped(gram, token(), [&] {
+      gram.add_evaluations(columns.rows() * columns.columns());
       return compute();
     }));
   }
 };
 
 template <class V>
-std::unique_ptr<StoppableColumns<V>> make_columns(State<V>& state, const Vector<Index>& rows,
-                                                  const Vector<Index>& landmarks, double bias) {
-  checked(rows, state.gram().size());
-  if (checked(landmarks, state.gram().size()).count == 0) throw std::invalid_argument("no landmarks");
+std::unique_ptr<StoppableColumns<V>> make_columns(Gram<V>& gram, const Vector<Index>& rows,
+                                                  const Vector<Index>& landmarks, double bias,
+                                                  std::function<StopToken*()> token) {
+  checked(rows, gram.size());
+  if (checked(landmarks, gram.size()).count == 0) throw std::invalid_argument("no landmarks");
   return std::unique_ptr<StoppableColumns<V>>(
-      new StoppableColumns<V>{state, {state.gram(), to_vector(rows), to_vector(landmarks), bias}});
+      new StoppableColumns<V>{gram, std::move(token), {gram, to_vector(rows), to_vector(landmarks), bias}});
 }
 
 template <class V>
@@ -100,7 +110,25 @@ void bind_columns(nb::module_& m, const char* name) {
             return c.pass([&] { return c.columns.quadratic(weights, numbers); });
           },
           "w"_a, "v"_a);
-  m.def("kernel_columns", make_columns<V>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "landmarks"_a, "bias"_a);
+  m.def(
+      "kernel_columns",
+      [](State<V>& state, const Vector<Index>& rows, const Vector<Index>& landmarks, double bias) {
+        return make_columns(state.gram(), rows, landmarks, bias, [&state] { return state.token().get(); });
+      },
+      nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "landmarks"_a, "bias"_a);
+  m.def(
+      "kernel_columns",
+      [](Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& landmarks, double bias,
+         std::shared_ptr<StopToken> token) {
+        return make_columns(gram, rows, landmarks, bias, [token = std::move(token)] { return token.get(); });
+      },
+      nb::keep_alive<0, 1>(), "gram"_a, "rows"_a, "landmarks"_a, "bias"_a, "token"_a.none());
+}
+
+template <class V>
+void bind_making_of_features(nb::module_& m) {
+  m.def("features", make_of_state<V>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
+  m.def("features", make<V>, "gram"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a, "token"_a.none());
 }
 
 // The passes over Z, wherever its numbers come from.
@@ -154,8 +182,8 @@ void bind_features(nb::module_& m) {
           "w"_a);
   bind_columns<float>(m, "KernelColumns32");
   bind_columns<double>(m, "KernelColumns64");
-  m.def("features", make<float>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
-  m.def("features", make<double>, "state"_a, "rows"_a, "landmarks"_a, "factor"_a, "bias"_a, "solve"_a);
+  bind_making_of_features<float>(m);
+  bind_making_of_features<double>(m);
   m.def("linear_features", make_linear<float>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "bias"_a);
   m.def("linear_features", make_linear<double>, nb::keep_alive<0, 1>(), "state"_a, "rows"_a, "bias"_a);
 }

@@ -30,14 +30,19 @@ NewVector<Index> index_array(Selection rows) {
   return to_numpy(std::move(indices));
 }
 
-// The Python function is called with the GIL, and freed with it.
-template <class V>
-KernelFunction<V> python_function(nb::callable callable) {
-  std::shared_ptr<nb::callable> held(new nb::callable(std::move(callable)), [](nb::callable* p) {
+// A Python function that is freed with the GIL.
+using Held = std::shared_ptr<nb::callable>;
+Held held_function(nb::callable callable) {
+  return Held(new nb::callable(std::move(callable)), [](nb::callable* p) {
     nb::gil_scoped_acquire acquire;
     delete p;
   });
-  return [held](Selection rows, Selection columns, V* out) {
+}
+
+// The Python function is called with the GIL.
+template <class V>
+KernelFunction<V> python_function(nb::callable callable) {
+  return [held = held_function(std::move(callable))](Selection rows, Selection columns, V* out) {
     nb::gil_scoped_acquire acquire;
     const FlushSubnormals as_usual(false);
     const nb::object result = (*held)(index_array(rows), index_array(columns));
@@ -45,6 +50,31 @@ KernelFunction<V> python_function(nb::callable callable) {
     if (int64_t(values.shape(0)) != rows.count || int64_t(values.shape(1)) != columns.count)
       throw std::invalid_argument("the kernel function returned a block of the wrong shape");
     std::copy(values.data(), values.data() + rows.count * columns.count, out);
+  };
+}
+
+// As a Gram's callers see it: (rows, vectors, coef, exact, token) -> one number for each row.
+using PythonSums = nb::typed<nb::callable, NewVector<double>(NewVector<Index>, NewVector<Index>, NewVector<double>,
+                                                             bool, StopToken*)>;
+
+// The token stops the computation from inside the function, and is asked once more if the function fails.
+template <class V>
+typename PassesElsewhere<V>::Sums python_sums(nb::callable callable) {
+  return [held = held_function(std::move(callable))](Selection rows, const Vectors& z, bool exact, double* out,
+                                                     StopToken* token) {
+    nb::gil_scoped_acquire acquire;
+    const FlushSubnormals as_usual(false);
+    const nb::object shown = token ? nb::cast(token, nb::rv_policy::reference) : nb::none();
+    const NewVector<double> coef = to_numpy(std::vector<double>(z.coef, z.coef + z.rows.count));
+    try {
+      const nb::object result = (*held)(index_array(rows), index_array(z.rows), coef, exact, shown);
+      const auto sums = nb::cast<Vector<double>>(result);
+      if (int64_t(sums.shape(0)) != rows.count) throw std::invalid_argument("a pass must return one number per row");
+      std::copy(sums.data(), sums.data() + rows.count, out);
+    } catch (nb::python_error&) {
+      if (token) token->check();
+      throw;
+    }
   };
 }
 
@@ -143,7 +173,19 @@ void def_constructors(nb::class_<Gram<V>>& c) {
             return make_gram<V>(function_source<V>(python_function<V>(std::move(function)), to_vector(diagonal)),
                                 groups, cache_bytes, threads);
           },
-          "function"_a, "diagonal"_a, "groups"_a, "cache_bytes"_a, "threads"_a);
+          "function"_a, "diagonal"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static(
+          "from_passes",
+          [](PythonKernel<V> block, PythonKernel<double> exact_block, PythonSums product, PythonSums rounding,
+             const Vector<double>& diagonal, double work, const Groups& groups, int64_t cache_bytes, int threads) {
+            PassesElsewhere<V> passes{python_function<V>(std::move(block)),
+                                      python_function<double>(std::move(exact_block)),
+                                      python_sums<V>(std::move(product)), python_sums<V>(std::move(rounding))};
+            return make_gram<V>(pass_source<V>(std::move(passes), to_vector(diagonal), work), groups, cache_bytes,
+                                threads);
+          },
+          "block"_a, "exact_block"_a, "product"_a, "rounding"_a, "diagonal"_a, "work"_a, "groups"_a, "cache_bytes"_a,
+          "threads"_a);
 }
 
 template <class V>

@@ -185,6 +185,7 @@ void def_changes(nb::class_<State<V>>& c) {
           nb::sig("def restore(self, snapshot: dict[str, numpy.ndarray]) -> None"), "snapshot"_a)
       .def("measure", &S::measure, "measure"_a, "scales"_a)
       .def("set_token", &S::set_token, "token"_a.none())
+      .def_prop_ro("token", &S::token)
       .def("run", run_moves<V>, "step"_a, "moves"_a, "tol"_a, "eps"_a, "iteration"_a);
 }
 

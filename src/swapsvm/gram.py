@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,41 +18,15 @@ from . import _core
 from .arrays import ArrayLike, Matrix
 from .columns import is_sparse, without_empty_columns
 from .kernels import Function, Kernel, Precomputed
+from .passes import Arithmetic, KernelPasses, ShardedRows, is_sharded
+from .rows import Rows, as_rows
 
-Rows: TypeAlias = _core.Rows32 | _core.Rows64
 CoreGram: TypeAlias = _core.Gram32 | _core.Gram64
 Dots: TypeAlias = _core.Dots32 | _core.Dots64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
 LARGEST_WHOLE = 4096  # rows of a problem that is solved with all its kernel values in memory, if they fit
-LAID_OUT: list[Literal["C", "A"]] = ["C", "A"]  # memory-mapped files may be unaligned
 MOST_BYTES = 1 << 62  # the largest budget that the core accepts
-
-
-def as_rows(X: Matrix) -> Rows:
-    """The compiled view of a float32 or float64 matrix, dense or CSR; copies only what has another layout."""
-    if is_sparse(X):
-        X = X.tocsr()
-        if X.shape[1] > np.iinfo(np.int32).max:
-            raise ValueError(f"X has {X.shape[1]} columns: at most 2**31 - 1 are supported")
-        if not X.has_canonical_format:  # never modify the user's matrix
-            X = X.copy()
-            X.sum_duplicates()
-        indptr, indices = np.require(X.indptr, np.int64, LAID_OUT), np.require(X.indices, np.int32, LAID_OUT)
-        rows = _core.Rows32 if X.dtype == np.float32 else _core.Rows64
-        return rows(indptr, indices, _as_float(X.data), X.shape[1])
-    dense = _as_float(X)
-    return (_core.Rows32 if dense.dtype == np.float32 else _core.Rows64)(dense)
-
-
-def _as_float(values: np.ndarray) -> np.ndarray:
-    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
-    floats = np.require(values, dtype, LAID_OUT)
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(floats.sum(dtype=np.float64))  # no temporary array for data that are finite
-    if suspicious and not np.isfinite(floats).all():
-        raise ValueError("the data contain NaN or infinity: kernel values need finite numbers")
-    return floats
 
 
 def automatic_cache_bytes(rows: int, itemsize: int, count: int = 1) -> int:
@@ -76,7 +50,7 @@ class Gram:
     ----------
     kernel : Kernel
         With ``Precomputed``, X is the Gram matrix.
-    X : array or CSR matrix of float32 or float64
+    X : array, CSR matrix or ShardedRows of float32 or float64
         Kept by reference.
     groups : sequence of index arrays, optional
         A partition of (some of) the rows; a cached line covers one group. By default one group of all rows.
@@ -95,7 +69,7 @@ class Gram:
     def __init__(
         self,
         kernel: Kernel,
-        X: Matrix,
+        X: Matrix | ShardedRows,
         *,
         groups: Sequence[ArrayLike] | None = None,
         cache_size: float | None = None,
@@ -125,16 +99,29 @@ class Gram:
             kernel, X, dtype = self.kernel, self.X, self.dtype  # not self: the reference cycle would never be freed
             rest = _function_diagonal(kernel, X), self.groups, budget, threads
             return cls.from_function(lambda i, j: kernel.block(X[i], X[j], dtype), *rest)
+        if is_sharded(self.X):
+            return self._open_passes(self.X, budget, threads)
         if self._dots is not None:
             return cls.from_dots(self._dots, self._rows(), self.kernel.spec(), self.groups, budget, threads)  # type: ignore[arg-type]  # of one type
         return cls.from_rows(self._rows(), self.kernel.spec(), self.groups, budget, threads)
+
+    def _open_passes(self, X: ShardedRows, budget: int, threads: int) -> CoreGram:
+        cls = _core.Gram32 if self.single else _core.Gram64
+        passes = KernelPasses(X, self.arithmetic)
+        verbs = passes.block, passes.exact_block, passes.product, passes.rounding
+        return cls.from_passes(*verbs, passes.diagonal(), passes.work, self.groups, budget, threads)
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """How passes over rows elsewhere compute kernel values."""
+        return Arithmetic(self.kernel, self.single, self._n_threads or 0)
 
     def _rows(self) -> Rows:
         return as_rows(*without_empty_columns(self.X))
 
     def takes_dots(self, dtype: np.dtype) -> bool:
         """Whether dot products of this type fit into the budget and give kernel values of enough digits."""
-        if isinstance(self.kernel, Precomputed | Function):
+        if isinstance(self.kernel, Precomputed | Function) or is_sharded(self.X):
             return False
         fits = self._bytes_beside(dtype) >= 0
         return fits and self._dots_of(dtype).suffice(self._rows(), self.kernel.spec())
@@ -192,6 +179,8 @@ class Gram:
     @property
     def largest_whole(self) -> int:
         """Largest number of rows of a problem that is solved with all its kernel values in memory."""
+        if is_sharded(self.X):
+            return 0
         spared = isinstance(self.kernel, Function) or self.core.linear_columns > 0  # values are dear, or not needed
         room = 0.0 if spared else math.sqrt(self.core.cache_budget / self.dtype.itemsize)
         return int(min(LARGEST_WHOLE, max(512.0, room)))

@@ -5,18 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
 from ..arrays import ArrayLike, MatrixLike
+from ..fitting.elsewhere import by_pieces
 from ..fitting.inputs import fitted_kernel, merged, new_rows, sample_weights, training_rows, unless_ones
 from ..fitting.session import Session
 from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
 from ..models import Expansion
 from ..parameters import check_number
+from ..passes import is_sharded
 from ..problems import Ball, OneClass
 from ..state import Products
 from .base import KernelMachine
@@ -92,6 +95,8 @@ class Detector(OutlierMixin, KernelMachine):
         may be the level are computed; the others are as good as needed to be on its right side.
         """
         rows = gram.groups[0]
+        if is_sharded(gram.X):
+            return gram.X.map(partial(model.scores, threads=self._threads()))[rows]
         if known is None:
             return model.scores(gram.X[rows], self._threads())
         scores = model.scores_of(gram.X[rows], known.values)
@@ -115,6 +120,7 @@ class Detector(OutlierMixin, KernelMachine):
             raise ValueError(f"the mean of k(x, x) is {mean:.3g}, outside the supported range: scale the data")
         return mean or 1.0
 
+    @by_pieces
     def score_samples(self, X: MatrixLike) -> np.ndarray:
         """How typical each row is: higher scores are more typical.
 

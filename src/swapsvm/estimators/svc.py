@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..fitting.budget import check_budget, is_budget
+from ..fitting.elsewhere import by_pieces, targets_of
 from ..fitting.inputs import (
     ClassWeight,
     class_weights,
@@ -228,6 +229,7 @@ class SVC(ClassifierMixin, KernelMachine):
             return model
         return replace(model, vectors=replace(model.vectors, rows=model.vectors.rows.astype(np.float64)))
 
+    @by_pieces
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Signed distances in units of the margin.
 
@@ -241,6 +243,7 @@ class SVC(ClassifierMixin, KernelMachine):
             return decisions[:, 0]
         return decisions if self.decision_function_shape == "ovo" else self.model_.scores(decisions)
 
+    @by_pieces
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row.
 
@@ -250,6 +253,10 @@ class SVC(ClassifierMixin, KernelMachine):
         rows = new_rows(self, X)
         decisions = self.model_.certain_decisions(rows, self._threads())
         return np.asarray(self.classes_[self.model_.winners(decisions)])
+
+    def score(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows that are predicted right; ``y`` can be left out for shards that have labels."""
+        return float(super().score(X, targets_of(X, y), sample_weight))
 
     @property
     def coef_(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..fitting.budget import check_budget, is_budget
+from ..fitting.elsewhere import by_pieces, targets_of
 from ..fitting.inputs import fitted_kernel, merged, new_rows, sample_weights, training_data, unless_ones
 from ..fitting.session import Session
 from ..fitting.subproblems import Regression, Solution
@@ -157,10 +158,15 @@ class SVR(RegressorMixin, KernelMachine):
         model = Expansion.of(gram.X, gram.kernel, problem.model(at.weights, at.value))
         return {"model_": model, "epsilon_": learned}
 
+    @by_pieces
     def predict(self, X: MatrixLike) -> np.ndarray:
         """``sum_i dual_coef_i k(x_i, x) + intercept``, in the precision of the data."""
         rows = new_rows(self, X)
         return self.model_.values(rows, self._threads())
+
+    def score(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """R^2 of the predictions; ``y`` can be left out for shards that have targets."""
+        return float(super().score(X, targets_of(X, y), sample_weight))
 
     @property
     def coef_(self) -> np.ndarray:

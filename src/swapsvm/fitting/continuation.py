@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import CsrMatrix, Matrix
 from ..gram import Gram
 from ..kernels import Function, Kernel
+from ..passes import is_sharded
 from ..problems import Quadratic
 from ..state import Sampling, State
 from ..trace import Standing
@@ -85,6 +86,9 @@ def fingerprint(*values: object) -> str:
     for value in values:
         if isinstance(value, CsrMatrix):
             digest.update(fingerprint(value.shape, value.data, value.indices, value.indptr).encode())
+            continue
+        if is_sharded(value):
+            digest.update(repr((value.shape, value.dtype.str, value.look.digest)).encode())
             continue
         array = np.ascontiguousarray(value) if isinstance(value, np.ndarray) else None
         digest.update(repr(value if array is None else (array.dtype.str, array.shape)).encode())

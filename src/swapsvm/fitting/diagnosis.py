@@ -17,6 +17,7 @@ from ..arrays import Matrix
 from ..columns import is_sparse, without_empty_columns
 from ..gram import Gram
 from ..kernels import Kernel, Laplacian, Rbf
+from ..passes import is_sharded
 from ..problems import Quadratic
 from ..result import warn_user
 
@@ -141,7 +142,7 @@ def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Call
     if not len(apart):
         return None
     gamma = gram.kernel.gamma  # type: ignore[attr-defined]  # kernels of a distance have one
-    if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and is_identity(gram, rows):
+    if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and not is_sharded(gram.X) and is_identity(gram, rows):
         return (
             f"gamma={gamma:.3g} is so large that each row resembles only itself: the kernel matrix is the identity"
             f" within {SLIGHT:.0%}, and the model will memorize the training set. {_usual(apart)}"

@@ -13,7 +13,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..arrays import ArrayLike, CsrMatrix, KernelFunction, Matrix, MatrixLike
 from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from ..passes import is_sharded, sizes_of
 from .duplicates import merged_weights
+from .elsewhere import checked_targets, is_elsewhere, sharded_rows
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
@@ -36,12 +38,16 @@ def training_data(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool
 ) -> tuple[Matrix, np.ndarray]:
     """X as the core takes it, and y."""
+    if is_elsewhere(X):
+        return sharded_rows(estimator, X), checked_targets(estimator, X, y, **options)
     rows, targets = _validated(estimator, X, y, **options)
     return _training_rows(estimator, rows), targets
 
 
 def training_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
     """X as the core takes it, of an estimator without y."""
+    if is_elsewhere(X):
+        return sharded_rows(estimator, X)
     return _training_rows(estimator, _validated(estimator, X, "no_validation"))
 
 
@@ -102,7 +108,8 @@ def class_weights(class_weight: ClassWeight, labels: np.ndarray, classes: np.nda
 
 def merged(settings: KernelSettings, X: Matrix, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Weights with those of equal rows added up. The paper's solvers get the problem as it is given."""
-    mergeable = settings.solver == "block" and isinstance(settings.kernel, str) and settings.kernel != "precomputed"
+    kernel, here = settings.kernel, not is_sharded(X)
+    mergeable = settings.solver == "block" and isinstance(kernel, str) and kernel != "precomputed" and here
     return merged_weights(X, keys, weights) if mergeable else weights
 
 
@@ -136,23 +143,25 @@ def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
 
 def _fits_single(kernel: Kernel, X: Matrix) -> bool:
     """Whether squares, products and kernel values stay well within the range of float32."""
-    entries = np.asarray(X.data if sp.issparse(X) else X)
-    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    largest = X.look.largest if is_sharded(X) else _largest(X)
     if largest == 0:
         return True
     gamma, coef0 = math.log10(getattr(kernel, "gamma", 1.0)), abs(getattr(kernel, "coef0", 0.0))
     square = math.log10(X.shape[1]) + 2 * math.log10(largest)
     power = max(getattr(kernel, "degree", 1), 1) * max(gamma + square, math.log10(1 + coef0))
     in_range = max(abs(gamma), abs(square)) < 30 and (power < 35 or isinstance(kernel, Rbf | Laplacian))
-    return in_range and not (sp.issparse(X) and _loses_digits(kernel, X))
+    return in_range and not _loses_digits(kernel, X)
 
 
-def _loses_digits(kernel: Kernel, X: CsrMatrix) -> bool:
+def _largest(X: Matrix) -> float:
+    entries = np.asarray(X.data if sp.issparse(X) else X)
+    return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+
+
+def _loses_digits(kernel: Kernel, X: Matrix) -> bool:
     """Whether distances of sparse rows, which come from their norms, could have too few digits in single precision."""
-    if not isinstance(kernel, Rbf | Laplacian):
+    if not isinstance(kernel, Rbf | Laplacian) or not (X.is_sparse if is_sharded(X) else sp.issparse(X)):
         return False
-    power = 2 if isinstance(kernel, Rbf) else 1
-    entries = np.diff(X.indptr)
-    owner = np.repeat(np.arange(X.shape[0]), entries)
-    largest = np.bincount(owner, np.abs(X.data.astype(np.float64)) ** power, minlength=1).max()
-    return bool(kernel.gamma * 4 * largest * entries.max(initial=0) * np.finfo(np.float32).eps > 0.1)
+    look = X.look if is_sharded(X) else sizes_of(X)
+    largest = look.longest if isinstance(kernel, Rbf) else look.widest
+    return bool(kernel.gamma * 4 * largest * look.most_entries * np.finfo(np.float32).eps > 0.1)

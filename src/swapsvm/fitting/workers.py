@@ -14,6 +14,7 @@ from .. import _core
 from .._core import Stopped, StopToken
 from ..gram import Gram
 from ..kernels import Function
+from ..passes import is_sharded
 from ..stopping import Progress
 from .subproblems import Subproblem
 
@@ -51,7 +52,8 @@ def workers_for(gram: Gram, rows: Sequence[int], n_threads: int | None) -> int:
     """
     threads = _core.usable_threads(n_threads or 0)
     work = [count**2 for count in rows]
-    side_by_side = threads > 1 and max(work) * threads <= sum(work) and not isinstance(gram.kernel, Function)
+    alone = isinstance(gram.kernel, Function) or is_sharded(gram.X)  # one caller at a time
+    side_by_side = threads > 1 and max(work) * threads <= sum(work) and not alone
     return min(threads, len(work)) if side_by_side else 1
 
 

@@ -54,6 +54,8 @@ def _variance_of_entries(X: Matrix, weights: np.ndarray | None) -> float:
 def _column_moments(X: Matrix, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of each column, in double, with weighted rows; empty columns may be missing."""
     shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
+    if hasattr(X, "column_moments"):  # rows that lie elsewhere
+        return X.column_moments(shares)
     if is_sparse(X):
         return _sparse_moments(without_empty_columns(X.tocsr())[0], shares)
     shift = X[0].astype(np.float64)  # the difference of two large moments would cancel

@@ -11,8 +11,8 @@ import numpy as np
 from .. import _core
 from ..arrays import Matrix
 from ..columns import without_empty_columns
-from ..gram import Rows, as_rows
 from ..kernels import Function, Precomputed
+from ..rows import Rows, as_rows
 from .part import Part
 from .vectors import Vectors
 

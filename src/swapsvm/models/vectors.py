@@ -10,8 +10,8 @@ import numpy as np
 from .. import _core
 from ..arrays import Matrix
 from ..columns import is_sparse, without_empty_columns
-from ..gram import Rows, as_rows
 from ..kernels import Kernel, Precomputed
+from ..rows import Rows, as_rows
 from .part import Part
 
 

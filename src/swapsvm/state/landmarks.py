@@ -7,7 +7,7 @@ With F the landmarks, K the kernel values with signs and bias, and L L' = K_FF:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Protocol
@@ -17,7 +17,9 @@ from scipy.linalg import cholesky, cython_blas, solve_triangular
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 from .. import _core
-from .._core import Features, FullState32, FullState64
+from .._core import Features, FullState32, FullState64, StopToken
+from ..passes import ShardedRows, Stack, is_sharded, verbs
+from ..passes.sharded import Places, Work
 from ..problems import Quadratic
 
 FEATURE_BYTES = 4
@@ -74,6 +76,12 @@ class Factor:
         diagonal = self.problem.gram.diagonal()[rows] + self.problem.bias
         return np.asarray(np.maximum(diagonal - (self._features(rows) ** 2).sum(axis=0), 0.0))
 
+    def solved(self, v: np.ndarray, transposed: bool = False) -> np.ndarray:
+        """L^-1 v, or L^-T v."""
+        return np.asarray(
+            solve_triangular(self.values, v, lower=True, trans="T" if transposed else "N", check_finite=False)
+        )
+
     def _features(self, rows: np.ndarray) -> np.ndarray:
         """Z' of some rows, in double."""
         values = self.problem.gram.block(self.landmarks, np.asarray(rows, np.int32)).astype(np.float64)
@@ -112,24 +120,57 @@ class ComputedFeatures:
         self.residual = np.concatenate(parts)
 
     def product(self, v: np.ndarray) -> np.ndarray:
-        return np.asarray(self._columns.product(self._solved(v, transposed=True)))
+        return np.asarray(self._columns.product(self._factor.solved(v, transposed=True)))
 
     def transposed(self, w: np.ndarray) -> np.ndarray:
-        return self._solved(np.asarray(self._columns.transposed(w)))
+        return self._factor.solved(np.asarray(self._columns.transposed(w)))
 
     def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self._solved(np.asarray(self._columns.quadratic(w, self._solved(v, transposed=True))))
+        inner = self._factor.solved(v, transposed=True)
+        return self._factor.solved(np.asarray(self._columns.quadratic(w, inner)))
 
     def some(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(
             features_of(self._state, self._factor, self._rows[rows]).some(np.arange(len(rows), dtype=np.int32))
         )
 
-    def _solved(self, v: np.ndarray, transposed: bool = False) -> np.ndarray:
-        """L^-1 v, or L^-T v."""
-        return np.asarray(
-            solve_triangular(self._factor.values, v, lower=True, trans="T" if transposed else "N", check_finite=False)
-        )
+
+class PassFeatures:
+    """The same where the rows themselves lie elsewhere: each product is a pass over them."""
+
+    def __init__(self, factor: Factor, X: ShardedRows, rows: np.ndarray, token: Callable[[], StopToken | None]) -> None:
+        self._factor, self._X, self._rows, self._token = factor, X, rows, token
+        self._single = np.ascontiguousarray(factor.values, np.float32)
+        self._bias, self._how = float(factor.problem.bias), factor.problem.gram.arithmetic
+        together = max(1024, int(factor.problem.gram.core.cache_budget // (FEATURE_BYTES * len(factor.landmarks))))
+        self.residual = self._of_rows(verbs.residuals, self._single, self._bias, together)
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        return self._of_rows(verbs.column_products, self._factor.solved(v, transposed=True), self._bias)
+
+    def transposed(self, w: np.ndarray) -> np.ndarray:
+        return self._factor.solved(self._sum(verbs.column_sums, w, self._bias))
+
+    def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        inner = self._factor.solved(v, transposed=True)
+        return self._factor.solved(self._sum(verbs.quadratic_sums, w, inner, self._bias))
+
+    def some(self, rows: np.ndarray) -> np.ndarray:
+        stack = Stack(self._X[self._factor.landmarks], self._X[self._rows[rows]], self._how, self._token())
+        return np.asarray(stack.features(self._single, self._bias).some(np.arange(len(rows), dtype=np.int32)))
+
+    def _pass(self, verb: Callable[..., np.ndarray], shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
+        work = Work(verb, self._how, self._X[self._factor.landmarks], shared)
+        return self._X.each(work, self._rows, by_row, self._token())
+
+    def _of_rows(self, verb: Callable[..., np.ndarray], *shared: object) -> np.ndarray:
+        out = np.empty(len(self._rows))
+        for places, found in self._pass(verb, shared):
+            out[places] = found
+        return out
+
+    def _sum(self, verb: Callable[..., np.ndarray], w: np.ndarray, *shared: object) -> np.ndarray:
+        return np.asarray(sum(found for _, found in self._pass(verb, shared, w)))
 
 
 class Passes(Protocol):
@@ -209,11 +250,16 @@ class Landmarks(VariableFeatures):
     """The features that come from landmarks."""
 
     def __init__(self, core: FullState32 | FullState64, factor: Factor) -> None:
-        problem = factor.problem
-        super().__init__(problem, len(factor.landmarks))
+        super().__init__(factor.problem, len(factor.landmarks))
         self.landmarks, self.factor = factor.landmarks, factor.values
-        stored = len(self.rows) * self.count * FEATURE_BYTES <= problem.gram.core.cache_budget
-        self._open(features_of(core, factor, self.rows) if stored else ComputedFeatures(core, factor, self.rows))
+        self._open(self._passes(core, factor))
+
+    def _passes(self, core: FullState32 | FullState64, factor: Factor) -> Passes:
+        gram = factor.problem.gram
+        if is_sharded(gram.X):
+            return PassFeatures(factor, gram.X, self.rows, lambda: core.token)
+        stored = len(self.rows) * self.count * FEATURE_BYTES <= gram.core.cache_budget
+        return features_of(core, factor, self.rows) if stored else ComputedFeatures(core, factor, self.rows)
 
 
 class LandmarksAndConstant(Landmarks):

@@ -1,0 +1,208 @@
+"""The estimators over Dask collections."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from distributed import Client
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from .. import estimators as local
+from ..arrays import ArrayLike, MatrixLike
+from ..estimators.declaration import estimator, parameter
+from .parts import client_of, futures_of, gathered, is_collection, names_of
+from .predictions import lazily
+from .rows import DaskRows
+
+CLIENT = """
+The client of the cluster. By default the one that was created last. It is used by ``fit`` and ``score``, stays
+with the estimator when that is cloned, and is left out when it is pickled.
+"""
+
+
+class OnCluster(BaseEstimator):
+    """What all these estimators share: rows stay on the workers, predictions are lazy."""
+
+    client: Client | None
+    _local: ClassVar[type[BaseEstimator]]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on a Dask Array or DataFrame, or a list of delayed chunks of rows (NumPy, pandas or CSR).
+
+        Parameters
+        ----------
+        X : collection of shape (n_samples, n_features)
+            Chunks of rows of any number and any length, known or not.
+        y : collection or array of shape (n_samples,)
+            Labels or targets. They are brought to the client, as are the weights: some numbers for each row.
+        sample_weight : collection or array of shape (n_samples,), optional
+            A row of weight w counts exactly as w rows.
+
+        Returns
+        -------
+        self
+        """
+        if not is_collection(X):
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the local estimator
+        client = client_of(self.client)
+        rows = DaskRows(client, futures_of(client, X))
+        targets = gathered(client, y, rows.counts, "y")
+        weights = gathered(client, sample_weight, rows.counts, "sample_weight")
+        super().fit(rows, targets, weights)  # type: ignore[misc]
+        names = names_of(X)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_passes_, self.n_tasks_ = rows.passes, rows.tasks
+        return self
+
+    def to_local(self) -> BaseEstimator:
+        """A plain estimator of ``swapsvm`` with the same parameters and the same model."""
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        plain = self._local(**parameters)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
+        vars(plain).update(fitted)
+        return plain
+
+    def _lazily(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        return lazily(self.to_local(), method, X)
+
+    def __sklearn_clone__(self) -> Self:
+        """The client is not copied."""
+        parameters = self.get_params(deep=False)
+        client = parameters.pop("client")
+        copied = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return type(self)(**copied, client=client)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}
+
+
+class Predicts(OnCluster):
+    """Estimators with ``predict``."""
+
+    def predict(self, X: Any) -> Any:
+        """As the local estimator's; of a collection lazily, block by block, as a collection of the same kind."""
+        return self._lazily("predict", X) if is_collection(X) else super().predict(X)  # type: ignore[misc]
+
+
+class Decides(Predicts):
+    """Estimators with ``decision_function``."""
+
+    def decision_function(self, X: Any) -> Any:
+        """As the local estimator's; of a collection lazily, block by block, as a collection of the same kind."""
+        return self._lazily("decision_function", X) if is_collection(X) else super().decision_function(X)  # type: ignore[misc]
+
+
+class Scores(Predicts):
+    """Estimators with ``score``."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy of a classifier, R^2 of a regression. Predictions are made on the workers."""
+        if not is_collection(X):
+            return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+        client = client_of(self.client)
+        found = gathered(client, self.predict(X), (), "predictions")
+        targets, weights = gathered(client, y, (), "y"), gathered(client, sample_weight, (), "sample_weight")
+        return float(self._metric(targets, found, sample_weight=weights))
+
+    @staticmethod
+    def _metric(targets: ArrayLike, found: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        raise NotImplementedError
+
+
+@estimator
+class SVC(Scores, Decides, local.SVC):
+    """``swapsvm.SVC`` over Dask collections.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_passes_, n_tasks_ : int
+        Passes over the rows on the workers, and tasks that they took.
+
+    All others are those of ``swapsvm.SVC``.
+    """
+
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+
+    _local = local.SVC
+    _metric = staticmethod(accuracy_score)
+
+
+@estimator
+class SVR(Scores, Predicts, local.SVR):
+    """``swapsvm.SVR`` over Dask collections.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_passes_, n_tasks_ : int
+        Passes over the rows on the workers, and tasks that they took.
+
+    All others are those of ``swapsvm.SVR``.
+    """
+
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+
+    _local = local.SVR
+    _metric = staticmethod(r2_score)
+
+
+@estimator
+class OneClassSVM(Decides, local.OneClassSVM):
+    """``swapsvm.OneClassSVM`` over Dask collections.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_passes_, n_tasks_ : int
+        Passes over the rows on the workers, and tasks that they took.
+
+    All others are those of ``swapsvm.OneClassSVM``.
+    """
+
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+
+    _local = local.OneClassSVM
+
+    def score_samples(self, X: MatrixLike) -> Any:
+        """As the local estimator's; of a collection lazily."""
+        return self._lazily("score_samples", X) if is_collection(X) else super().score_samples(X)
+
+
+@estimator
+class SVDD(Decides, local.SVDD):
+    """``swapsvm.SVDD`` over Dask collections.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_passes_, n_tasks_ : int
+        Passes over the rows on the workers, and tasks that they took.
+
+    All others are those of ``swapsvm.SVDD``.
+    """
+
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+
+    _local = local.SVDD
+
+    def score_samples(self, X: MatrixLike) -> Any:
+        """As the local estimator's; of a collection lazily."""
+        return self._lazily("score_samples", X) if is_collection(X) else super().score_samples(X)

@@ -1,0 +1,201 @@
+"""The rows of a Dask collection, on the workers of a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from distributed import Client, KilledWorker, wait
+
+from .._core import Stopped, StopToken
+from ..arrays import Matrix
+from ..gram import largest_automatic_cache
+from ..passes import ShardedRows
+from ..passes.sharded import Piece, Work
+from . import tasks
+
+SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
+SENT = 4  # of them that are kept for the next pass
+ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
+WAIT = 0.2  # seconds between two looks at the token
+FRAGMENTED, FEW_ROWS = 1000, 1000  # parts, and rows of a part on average, that call for a warning
+UNEVEN = 10  # times the mean that the largest part may be
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not compute a piece of the work."""
+
+
+class DaskRows(ShardedRows):
+    """Rows as futures, one for each part of a collection."""
+
+    def __init__(self, client: Client, parts: Sequence[Any]) -> None:
+        self._client, self.passes, self.tasks = client, 0, 0
+        found = self._gathered([client.submit(tasks.describe, part) for part in parts], parts)
+        self._check(found)
+        self.is_sparse = found[0].sparse
+        self.dtype = np.dtype(np.float32 if all(part.single for part in found) else np.float64)
+        self.counts = [part.shape[0] for part in found]
+        self.offsets = np.cumsum([0, *self.counts])
+        self.shape = int(self.offsets[-1]), found[0].shape[1]
+        self.room = largest_automatic_cache()
+        names = [f"part {k} of X" for k in range(len(parts))]
+        self._pieces = [
+            client.submit(tasks.as_matrix, part, name, self.dtype.str) for part, name in zip(parts, names, strict=True)
+        ]
+        self._threads = max(1, sum(client.nthreads().values()) // max(len(parts), 1))
+        self._sent: OrderedDict[bytes, Any] = OrderedDict()
+        self._warn()
+
+    @staticmethod
+    def _check(found: Sequence[tasks.Described]) -> None:
+        if not found:
+            raise ValueError("X has no parts")
+        first = found[0]
+        for k, part in enumerate(found):
+            if len(part.shape) != 2:
+                raise ValueError(f"part {k} of X has the shape {part.shape}: rows and columns are needed")
+            if part.shape[1] != first.shape[1]:
+                raise ValueError(f"part {k} of X has {part.shape[1]} columns, and part 0 has {first.shape[1]}")
+            if part.sparse != first.sparse:
+                raise ValueError(f"part {k} of X is {'sparse' if part.sparse else 'dense'}, and part 0 is not")
+
+    def _warn(self) -> None:
+        rows, parts = self.shape[0], len(self.counts)
+        if parts > FRAGMENTED and rows < FEW_ROWS * parts:
+            warnings.warn(
+                f"X has {parts} parts of {rows // parts} rows on average: each pass is one task for each of them. "
+                "Larger parts, as from X.rechunk or X.repartition, take less time.",
+                stacklevel=2,
+            )
+        workers = len(self._client.nthreads())
+        if workers > 1 and max(self.counts) > UNEVEN * rows / parts:
+            warnings.warn(
+                f"the largest part of X has {max(self.counts)} of {rows} rows: others wait for its worker in each pass",
+                stacklevel=2,
+            )
+
+    # ---- passes --------------------------------------------------------------------------------------------------
+
+    def perform(
+        self, work: Work, pieces: Sequence[Piece], by_row: Sequence[np.ndarray], token: StopToken | None
+    ) -> Iterator[Any]:
+        how = None if work.how is None else replace(work.how, threads=self._threads)
+        self.passes += 1
+
+        def submit(piece: Piece) -> Any:
+            shared = [self._apart(value) for value in work.shared]
+            numbers = [values[piece.places] for values in by_row]
+            return self._submit(
+                tasks.perform, piece, piece.own, self._apart(work.vectors), work.verb, how, shared, numbers
+            )
+
+        return self._results(pieces, submit, token)
+
+    def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
+        return list(self._results(pieces, lambda piece: self._submit(tasks.taken, piece, piece.own), None))
+
+    def no_rows(self) -> Matrix:
+        if self.is_sparse:
+            return sp.csr_array((0, self.shape[1]), dtype=self.dtype)
+        return np.empty((0, self.shape[1]), self.dtype)
+
+    def _submit(self, task: Any, piece: Piece, *arguments: Any) -> Any:
+        self.tasks += 1
+        return self._client.submit(task, self._pieces[piece.number], *arguments, pure=False)
+
+    def _apart(self, value: Any) -> Any:
+        """A value, or, of a large array, a future that all workers can read."""
+        if not (isinstance(value, np.ndarray) or sp.issparse(value)) or _bytes(value) < SENT_APART:
+            return value
+        key = hashlib.blake2b(pickle.dumps(value, protocol=5), digest_size=16).digest()
+        if key not in self._sent:
+            self._sent[key] = self._client.scatter(value, broadcast=True, hash=False)
+        self._sent.move_to_end(key)
+        while len(self._sent) > SENT:
+            self._sent.popitem(last=False)
+        return self._sent[key]
+
+    def _results(self, pieces: Sequence[Piece], submit: Any, token: StopToken | None) -> Iterator[Any]:
+        """Results in order; what was lost with a worker is asked for again."""
+        futures = [submit(piece) for piece in pieces]
+        try:
+            for place, piece in enumerate(pieces):
+                for attempt in range(ATTEMPTS):
+                    try:
+                        found = self._result(futures[place], piece, token)
+                        break
+                    except CancelledError:
+                        if attempt + 1 == ATTEMPTS:
+                            raise self._lost(piece) from None
+                        self._check_client(piece)
+                        self._sent.clear()
+                        futures[place] = submit(piece)
+                futures[place] = None
+                yield found
+        finally:
+            self._client.cancel([future for future in futures if future is not None])
+
+    def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
+        while not future.done():
+            try:
+                wait([future], timeout=WAIT)
+            except TimeoutError:
+                self._check_client(piece)
+            if token is not None and token.stopped:
+                raise Stopped
+        try:
+            return future.result()
+        except KilledWorker:
+            raise self._killed(piece) from None
+        except MemoryError as error:
+            raise self._killed(piece) from error
+
+    def _gathered(self, futures: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
+        found = []
+        for k, future in enumerate(futures):
+            try:
+                found.append(future.result())
+            except KilledWorker:
+                raise ClusterError(f"the workers that computed part {k} of X died: is their memory large enough?") from None
+        return found
+
+    # ---- what is said when things fail ---------------------------------------------------------------------------
+
+    def _about(self, piece: Piece) -> str:
+        first, last = self.offsets[piece.number], self.offsets[piece.number + 1]
+        size = self.bytes_of(int(last - first)) / 2**20 if not self.is_sparse else 0.0
+        return f"part {piece.number} of X (rows {first} to {last - 1}" + (f", {size:.3g} MiB)" if size else ")")
+
+    def _killed(self, piece: Piece) -> ClusterError:
+        limits = {worker.get("memory_limit") for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
+        shown = ", ".join(f"{limit / 2**20:.0f} MiB" for limit in sorted(limit for limit in limits if limit)) or "unknown"
+        return ClusterError(
+            f"workers died while they computed with {self._about(piece)}; their memory limit is {shown}. Cut X into "
+            "smaller parts, or start workers with more memory (memory_limit=). A checkpoint continues the fit."
+        )
+
+    def _lost(self, piece: Piece) -> ClusterError:
+        return ClusterError(
+            f"{self._about(piece)} was lost and cannot be computed again. Data that were scattered or persisted by "
+            "hand die with their worker: pass a collection that Dask can compute."
+        )
+
+    def _check_client(self, piece: Piece) -> None:
+        if self._client.status != "running":
+            raise ClusterError(
+                f"the connection to the Dask scheduler was lost ({self._client.status}) before {self._about(piece)} "
+                "was computed. Fit again with a new client; with checkpoint=... the fit goes on where it was."
+            )
+
+
+def _bytes(value: Any) -> int:
+    return int(value.data.nbytes + value.indices.nbytes if sp.issparse(value) else value.nbytes)

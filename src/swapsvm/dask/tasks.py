@@ -1,0 +1,87 @@
+"""What runs on the workers: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import Matrix
+from ..passes import Arithmetic
+from ..passes.sharded import Work
+
+
+class Described(NamedTuple):
+    """What is known of a part without its rows."""
+
+    shape: tuple[int, ...]
+    single: bool
+    sparse: bool
+
+
+def describe(part: Any) -> Described:
+    """Of a part of a collection as it comes."""
+    sparse = sp.issparse(part)
+    single = all(dtype == np.float32 for dtype in _dtypes(part))
+    return Described(tuple(map(int, np.shape(part) if not sparse else part.shape)), single, sparse)
+
+
+def _dtypes(part: Any) -> list[Any]:
+    return list(part.dtypes) if hasattr(part, "dtypes") else [np.asarray(part).dtype if not hasattr(part, "dtype") else part.dtype]
+
+
+def as_matrix(part: Any, name: str, dtype: str) -> Matrix:
+    """A part as the core takes it, or an error that names it."""
+    try:
+        return _as_csr(part, dtype) if sp.issparse(part) else _as_dense(part, dtype)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _as_csr(part: Any, dtype: str) -> sp.csr_array:
+    rows = sp.csr_array(part).astype(dtype)
+    rows.sum_duplicates()
+    _check_finite(rows.data, lambda entry: int(np.searchsorted(rows.indptr, entry, side="right")) - 1)
+    return rows
+
+
+def _as_dense(part: Any, dtype: str) -> np.ndarray:
+    values = part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
+    if np.iscomplexobj(values):
+        raise ValueError("complex numbers are not supported")
+    rows = np.ascontiguousarray(values, dtype=dtype)
+    _check_finite(rows, lambda entry: entry // max(rows.shape[1], 1))
+    return rows
+
+
+def _check_finite(values: np.ndarray, row_of: Callable[[int], int]) -> None:
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = row_of(int(np.argmin(finite.ravel())))
+        raise ValueError(f"row {row} contains NaN or infinity: kernel values need finite numbers")
+
+
+def perform(
+    rows: Matrix,
+    own: np.ndarray | None,
+    vectors: Matrix | None,
+    verb: Callable[..., Any],
+    how: Arithmetic | None,
+    shared: Sequence[Any],
+    by_row: Sequence[np.ndarray],
+) -> Any:
+    """A piece of a pass; ``own``: some of the rows."""
+    return Work(verb, how, vectors, tuple(shared)).on(rows if own is None else rows[own], by_row)
+
+
+def taken(rows: Matrix, own: np.ndarray | None) -> Matrix:
+    """Some of the rows."""
+    return rows if own is None else rows[own]
+
+
+def column(part: Any) -> np.ndarray:
+    """Labels, targets or weights of a part."""
+    values = np.asarray(part)
+    return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values

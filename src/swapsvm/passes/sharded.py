@@ -1,0 +1,187 @@
+"""A matrix whose rows lie in pieces elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from .._core import Stopped, StopToken
+from ..arrays import Matrix
+from ..columns import is_sparse
+from .look import Look, look_at, moments, sum_of_looks
+from .verbs import Arithmetic, Stack, stacked
+
+Places = tuple[np.ndarray, Any]  # of the rows that a pass was asked for, and what it found for them
+KEPT_PART = 4  # rows brought here are kept in one part in this many of the room
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of one piece: their places in a list of rows, and in the piece (None: all of them, in order)."""
+
+    number: int
+    places: np.ndarray
+    own: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What to do with each piece: a verb on a stack of vectors and rows, or a function of the rows alone."""
+
+    verb: Callable[..., Any]
+    how: Arithmetic | None
+    vectors: Matrix | None
+    shared: tuple[Any, ...]
+
+    def on(self, rows: Matrix, by_row: Sequence[np.ndarray], token: StopToken | None = None) -> Any:
+        """Do it."""
+        if self.how is None:
+            return self.verb(rows, *self.shared, *by_row)
+        return self.verb(Stack(self.vectors, rows, self.how, token), *self.shared, *by_row)
+
+
+class ShardedRows(ABC):
+    """Rows that lie in pieces elsewhere.
+
+    ``X[rows]`` brings some of them here, ``each`` works on them where they are. Results come in the order of the
+    pieces, so they do not depend on who computes them, and when.
+    """
+
+    ndim = 2
+    shape: tuple[int, int]
+    dtype: np.dtype
+    is_sparse: bool
+    offsets: np.ndarray  # of the pieces, and the number of rows
+    room: int  # bytes for rows that are brought here
+
+    @abstractmethod
+    def perform(
+        self, work: Work, pieces: Sequence[Piece], by_row: Sequence[np.ndarray], token: StopToken | None
+    ) -> Iterator[Any]:
+        """What work makes of each piece, in their order; ``by_row`` has numbers for each place."""
+
+    @abstractmethod
+    def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
+        """Rows of some pieces."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def pieces_of(self, rows: np.ndarray) -> list[Piece]:
+        """The pieces that have some of these rows."""
+        order = np.arange(len(rows)) if bool(np.all(rows[1:] >= rows[:-1])) else np.argsort(rows, kind="stable")
+        ends = np.searchsorted(rows[order], self.offsets)
+        return [
+            self._piece(number, order[first:last], rows)
+            for number, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+            if first < last
+        ]
+
+    def _piece(self, number: int, places: np.ndarray, rows: np.ndarray) -> Piece:
+        own, size = rows[places] - self.offsets[number], self.offsets[number + 1] - self.offsets[number]
+        whole = len(own) == size and bool(np.all(own == np.arange(size)))
+        return Piece(number, places, None if whole else own)
+
+    def each(
+        self, work: Work, rows: np.ndarray, by_row: Sequence[np.ndarray] = (), token: StopToken | None = None
+    ) -> Iterator[Places]:
+        """What work makes of these rows, piece by piece, with their places in the list."""
+        pieces = self.pieces_of(rows)
+        for piece, found in zip(pieces, self.perform(work, pieces, by_row, token), strict=True):
+            yield piece.places, found
+            if token is not None and token.stopped:
+                raise Stopped
+
+    def each_row(self, work: Work, by_row: Sequence[np.ndarray] = ()) -> list[Any]:
+        """The same for all rows, in order."""
+        return [found for _, found in self.each(work, np.arange(len(self)), by_row)]
+
+    def bytes_of(self, rows: int) -> float:
+        """Of this many rows."""
+        if self.is_sparse:
+            return rows * (8 + (4 + self.dtype.itemsize) * self.look.entries / max(len(self), 1))
+        return float(rows * self.shape[1] * self.dtype.itemsize)
+
+    # ---- rows that are brought here ------------------------------------------------------------------------------
+
+    def __getitem__(self, rows: np.ndarray | slice) -> Matrix:
+        """These rows. They are kept for a while, since a working set asks for its rows again and again."""
+        listed = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
+        wanted = np.unique(listed)
+        if self.bytes_of(len(wanted)) > self.room / KEPT_PART:
+            return self._fetched(wanted)[np.searchsorted(wanted, listed)]
+        numbers, kept = self._with(wanted)
+        return kept[np.searchsorted(numbers, listed)]
+
+    def _with(self, wanted: np.ndarray) -> tuple[np.ndarray, Matrix]:
+        """Numbers and rows that are kept, these among them."""
+        numbers, kept = self._kept
+        missing = np.setdiff1d(wanted, numbers, assume_unique=True)
+        if not len(missing):
+            return numbers, kept
+        if self.bytes_of(len(numbers) + len(missing)) > self.room / KEPT_PART:
+            own = np.isin(numbers, wanted)
+            numbers, kept = numbers[own], kept[own]
+        joined = np.concatenate([numbers, missing])
+        order = np.argsort(joined)
+        self._kept = joined[order], stacked([kept, self._fetched(missing)])[order]
+        return self._kept
+
+    @property
+    def _kept(self) -> tuple[np.ndarray, Matrix]:
+        return self.__dict__.get("_kept_rows") or (np.zeros(0, np.int64), self._fetched(np.zeros(0, np.int64)))
+
+    @_kept.setter
+    def _kept(self, rows: tuple[np.ndarray, Matrix]) -> None:
+        self.__dict__["_kept_rows"] = rows
+
+    def _fetched(self, rows: np.ndarray) -> Matrix:
+        """Ascending rows."""
+        pieces = self.pieces_of(rows)
+        return stacked(self.take(pieces)) if pieces else self.no_rows()
+
+    @abstractmethod
+    def no_rows(self) -> Matrix:
+        """A matrix of these columns without rows."""
+
+    # ---- what is known of all rows -------------------------------------------------------------------------------
+
+    @cached_property
+    def look(self) -> Look:
+        """A first look at all rows, which checks them."""
+        numbers = np.arange(len(self))
+        return sum_of_looks(self.each_row(Work(_look, None, None, ()), (numbers,)))
+
+    def column_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of each column, of rows with these shares; sparse columns that are empty may be missing."""
+        shift = 0.0 if self.is_sparse else self[np.zeros(1, np.int64)][0].astype(np.float64)
+        parts = self.each_row(Work(moments, None, None, (shift,)), (shares,))
+        mean, square = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        if is_sparse(mean):
+            mean, square = mean.tocsr(), square.tocsr()
+            places = np.union1d(mean.indices, square.indices)
+            mean, square = (np.asarray(sums[:, places].todense()).ravel() for sums in (mean, square))
+        return np.asarray(mean + shift, np.float64), np.maximum(square - mean**2, 0.0).astype(np.float64)
+
+    def affordable(self, rows: np.ndarray) -> Iterable[slice]:
+        """Parts of a list of rows that can be brought here at a time."""
+        step = max(int(self.room / KEPT_PART / max(self.bytes_of(1), 1.0)), 1)
+        return [slice(first, first + step) for first in range(0, len(rows), step)]
+
+    def map(self, function: Callable[[Matrix], np.ndarray]) -> np.ndarray:
+        """What a function makes of all rows, piece by piece, in their order."""
+        return np.concatenate(self.each_row(Work(function, None, None, ())))
+
+
+def _look(rows: Matrix, numbers: np.ndarray) -> Look:
+    return look_at(rows, int(numbers[0]) if len(numbers) else 0)
+
+
+def is_sharded(X: object) -> TypeGuard[ShardedRows]:
+    """Whether the rows of a matrix lie elsewhere."""
+    return isinstance(X, ShardedRows)

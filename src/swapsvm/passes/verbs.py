@@ -1,0 +1,101 @@
+"""What a pass does with a piece of the rows: pure functions, which can be sent to another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cython_blas
+
+from .. import _core
+from .._core import StopToken
+from ..arrays import Matrix
+from ..columns import is_sparse, without_empty_columns
+from ..kernels import Kernel
+from ..rows import as_rows
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A kernel, the precision of its values, and the number of threads that compute them (0: all processors)."""
+
+    kernel: Kernel
+    single: bool
+    threads: int = 0
+
+
+class Stack:
+    """Vectors and, below them, a piece of the rows: one matrix, between whose parts kernel values are computed."""
+
+    def __init__(self, vectors: Matrix | None, rows: Matrix, how: Arithmetic, token: StopToken | None = None) -> None:
+        matrix = rows if vectors is None else stacked([vectors, rows])
+        count, self.token = matrix.shape[0] - rows.shape[0], token
+        every = np.arange(matrix.shape[0], dtype=np.int32)
+        self.vectors, self.rows = every[:count], every[count:]
+        gram = _core.Gram32 if how.single else _core.Gram64
+        self.gram = gram.from_rows(as_rows(*without_empty_columns(matrix)), how.kernel.spec(), [every], 0, how.threads)
+
+    def features(self, factor: np.ndarray, bias: float) -> _core.Features:
+        """Those of the rows, with the vectors as landmarks and L of their kernel values."""
+        solve = cython_blas.__pyx_capi__["strsm"]
+        return _core.features(self.gram, self.rows, self.vectors, factor, bias, solve, self.token)
+
+    def columns(self, bias: float) -> _core.KernelColumns32 | _core.KernelColumns64:
+        """The kernel values of the rows with the vectors as a matrix to multiply with."""
+        return _core.kernel_columns(self.gram, self.rows, self.vectors, bias, self.token)
+
+
+SumsVerb = Callable[[Stack, np.ndarray, bool], np.ndarray]
+
+
+def stacked(matrices: list[Matrix]) -> Matrix:
+    """Rows below each other."""
+    if any(map(is_sparse, matrices)):
+        return sp.csr_array(sp.vstack(matrices, format="csr"))
+    return np.concatenate(matrices)
+
+
+def products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
+    """sum_c coef_c k(x, z_c) for each row x."""
+    return np.asarray(stack.gram.own_product(stack.rows, stack.vectors, coef, exact, stack.token))
+
+
+def bounds(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
+    """What rounding does to these sums at most."""
+    return np.asarray(stack.gram.own_rounding(stack.rows, stack.vectors, coef, exact))
+
+
+def values(stack: Stack) -> np.ndarray:
+    """k(x, z) for each row x and each vector z."""
+    return np.asarray(stack.gram.block(stack.rows, stack.vectors))
+
+
+def diagonals(stack: Stack) -> np.ndarray:
+    """k(x, x) of each row."""
+    return np.asarray(stack.gram.diagonal())[stack.rows]
+
+
+def residuals(stack: Stack, factor: np.ndarray, bias: float, together: int) -> np.ndarray:
+    """What landmarks leave out of k(x, x), for this many rows at a time."""
+    rows, found = stack.rows, []
+    for first in range(0, len(rows), together):
+        stack.rows = rows[first : first + together]
+        found.append(np.asarray(stack.features(factor, bias).residual))
+    return np.concatenate(found)
+
+
+def column_products(stack: Stack, v: np.ndarray, bias: float) -> np.ndarray:
+    """A v, with A the kernel values of the rows and the vectors."""
+    return np.asarray(stack.columns(bias).product(v))
+
+
+def column_sums(stack: Stack, bias: float, w: np.ndarray) -> np.ndarray:
+    """A'w."""
+    return np.asarray(stack.columns(bias).transposed(w))
+
+
+def quadratic_sums(stack: Stack, v: np.ndarray, bias: float, w: np.ndarray) -> np.ndarray:
+    """A' diag(w) A v."""
+    return np.asarray(stack.columns(bias).quadratic(w, v))
