@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 PIECE = 1 << 18  # bytes
+BLOCK = 1 << 22  # bytes of text whose rows are yielded together
 OPENERS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
     b"BZh": bz2.BZ2File,
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
@@ -72,6 +73,25 @@ def parse(text: Iterable[bytes], n_features: int) -> tuple[sparse.csr_matrix, np
     reader = SvmlightReader(n_features)
     for piece in text:
         reader.feed(piece)
+    return _finished(reader)
+
+
+def blocks(source: Source, n_features: int = 0) -> Iterator[tuple[sparse.csr_matrix, np.ndarray]]:
+    """Rows and labels, a few megabytes of text at a time; without ``n_features`` the blocks differ in columns."""
+    reader, fed = SvmlightReader(n_features), 0
+    with content_errors_named(source):
+        for piece in pieces(source):
+            lines, newline, rest = piece.rpartition(b"\n")
+            reader.feed(lines + newline)
+            fed += len(piece)
+            if newline and fed >= BLOCK:  # between two lines
+                yield _finished(reader)
+                fed = 0
+            reader.feed(rest)
+        yield _finished(reader)
+
+
+def _finished(reader: SvmlightReader) -> tuple[sparse.csr_matrix, np.ndarray]:
     labels, data, indices, indptr, columns = reader.finish()
     return sparse.csr_matrix((data, indices, indptr), shape=(len(labels), columns)), labels
 

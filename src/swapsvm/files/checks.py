@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..container import require
+from ..datasets.csr_files import are_integers
 from ..estimators import SVC
 from ..models import ByClass, Vectors, scheme_of
 
@@ -43,7 +44,7 @@ def _check_coefficients(model: ByClass, n_classes: int) -> None:
     ordered = all(map(_is_size, present)) and list(present) == sorted(set(present))
     require(ordered, "its present classes are not in order")
     require(len(present) >= 2 and present[-1] < n_classes, f"its present classes are not two or more of {n_classes}")
-    require(_are_integers(counts, (n_classes,)), f"n_support_ is not {n_classes} integers")
+    require(are_integers(counts, (n_classes,)), f"n_support_ is not {n_classes} integers")
     require(counts.min() >= 0 and sum(map(int, counts)) == total, f"n_support_ does not add up to {total}")
     lines, n_functions = model.lines_and_functions(n_classes)
     shape = (lines, total)
@@ -61,7 +62,7 @@ def _check_sizes(model: SVC) -> None:
 
 def _check_vectors(vectors: Vectors, n_features: int, n_rows: int) -> None:
     rows, support, precomputed = vectors.rows, vectors.support, vectors.kernel.name == "precomputed"
-    require(_are_integers(support) and support.ndim == 1, "support_ is not a list of integers")
+    require(are_integers(support) and support.ndim == 1, "support_ is not a list of integers")
     inside = len(support) == 0 or (support.min() >= 0 and support.max() < n_rows)
     require(inside, f"support_ has rows beyond the {n_rows} of the fit")
     shape = (0, 0) if precomputed else (len(support), n_features)
@@ -72,7 +73,7 @@ def _check_vectors(vectors: Vectors, n_features: int, n_rows: int) -> None:
 
 
 def _check_certificate(model: SVC) -> None:
-    require(_are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
+    require(are_integers(model.n_iter_) and model.n_iter_.ndim == 1, "n_iter_ is not a list of integers")
     for name in ("primal_value_", "dual_value_"):
         values = getattr(model, name, None)
         listed = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == model.n_iter_.shape
@@ -88,24 +89,8 @@ def _check_certificate(model: SVC) -> None:
     require(counted, f"its certificate has n_evaluations_={count!r}, which is not a count")
 
 
-def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Raise ``ValueError`` unless the three arrays are a CSR matrix of that shape."""
-    n_rows, n_columns = shape
-    require(_are_integers(indptr, (n_rows + 1,)), f"indptr is not {n_rows + 1} integers")
-    require(data.ndim == 1 and _are_integers(indices, data.shape), "indices and data differ in length")
-    require(indptr[0] == 0 and indptr[-1] == len(data), "indptr does not span the data")
-    require((np.diff(indptr.astype(np.int64)) >= 0).all(), "indptr decreases")
-    inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_columns)
-    require(inside, f"indices are not all within the {n_columns} columns")
-
-
 def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**31
-
-
-def _are_integers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:
-    whole = values.dtype.kind in "iu" and np.can_cast(values.dtype, np.int64)
-    return whole and shape in (None, values.shape)
 
 
 def _are_numbers(values: np.ndarray, shape: tuple[int, ...] | None = None) -> bool:

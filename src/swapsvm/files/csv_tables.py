@@ -13,8 +13,9 @@ from itertools import chain
 import numpy as np
 
 from ..container import require
+from ..datasets.labels import PLACE
 from ..datasets.svmlight import Source, content_errors_named, opened, unpacked
-from .table import PLACE, Request, Table
+from .table import Request, Table
 
 DELIMITERS = ",\t;"
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

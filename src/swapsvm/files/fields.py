@@ -17,11 +17,12 @@ import scipy.sparse as sp
 from .. import __version__
 from ..arrays import Matrix
 from ..container import Json, as_list, as_mapping, as_sizes, as_text, require
+from ..datasets.csr_files import check_csr
 from ..estimators import SVC
 from ..kernels import KERNELS, Function, Kernel
 from ..models import SCHEMES, Vectors, scheme_of
 from ..state import Sampling
-from .checks import check_csr, check_svc
+from .checks import check_svc
 
 MODEL_ARRAYS = ("support_", "n_support_", "dual_coef_", "intercept_")
 VALUES = ("primal_value_", "dual_value_")  # files of earlier versions have neither these nor simplex_gap_

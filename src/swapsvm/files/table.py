@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Matrix
-from ..container import require
-
-PLACE = re.compile(r"-?[0-9]{1,9}")
+from ..datasets.labels import label_column
 
 
 class Table(NamedTuple):
@@ -43,17 +40,4 @@ class Request:
 
     def column(self, names: Sequence[str], named: bool) -> int | None:
         """Index of the label column among these; None if there are no labels."""
-        if self.label is None:
-            return None if self.n_features == len(names) else 0
-        if named and self.label in names:
-            return names.index(self.label)
-        known = f"the columns are {', '.join(names[:8])}" if named else "there is no header line"
-        place = int(self.label) if PLACE.fullmatch(self.label) else 0
-        require(0 < abs(place) <= len(names), f"has no label column {self.label!r} ({known})")
-        return place - 1 if place > 0 else len(names) + place
-
-
-def as_integers(labels: np.ndarray) -> np.ndarray:
-    """Labels as integers if all of them are whole numbers."""
-    whole = (np.abs(labels) < 2**53) & (labels == np.trunc(labels))
-    return labels.astype(np.int64) if whole.all() else labels
+        return label_column(names, self.label, self.n_features, named)

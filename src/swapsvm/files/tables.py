@@ -7,11 +7,12 @@ from pathlib import Path
 
 from ..container import require
 from ..datasets import read_svmlight
+from ..datasets.labels import as_integers
 from ..datasets.svmlight import Source, name_of
 from .array_tables import read_npy, read_npz
 from .csv_tables import read_csv
 from .parquet_tables import read_parquet
-from .table import Request, Table, as_integers
+from .table import Request, Table
 
 EXTENSIONS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
 PACKED = (".gz", ".bz2")
