@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .. import estimators as local
-from ..arrays import ArrayLike, MatrixLike
+from ..arrays import MatrixLike
 from ..estimators.declaration import estimator, parameter
 from .parts import client_of, futures_of, gathered, is_collection, names_of
 from .predictions import lazily
@@ -46,12 +46,12 @@ class OnCluster(BaseEstimator):
         self
         """
         if not is_collection(X):
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the local estimator
+            return super().fit(X, y, sample_weight)
         client = client_of(self.client)
         rows = DaskRows(client, futures_of(client, X))
         targets = gathered(client, y, rows.counts, "y")
         weights = gathered(client, sample_weight, rows.counts, "sample_weight")
-        super().fit(rows, targets, weights)  # type: ignore[misc]
+        super().fit(rows, targets, weights)
         names = names_of(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -86,7 +86,7 @@ class Predicts(OnCluster):
 
     def predict(self, X: Any) -> Any:
         """As the local estimator's; of a collection lazily, block by block, as a collection of the same kind."""
-        return self._lazily("predict", X) if is_collection(X) else super().predict(X)  # type: ignore[misc]
+        return self._lazily("predict", X) if is_collection(X) else super().predict(X)
 
 
 class Decides(Predicts):
@@ -94,7 +94,7 @@ class Decides(Predicts):
 
     def decision_function(self, X: Any) -> Any:
         """As the local estimator's; of a collection lazily, block by block, as a collection of the same kind."""
-        return self._lazily("decision_function", X) if is_collection(X) else super().decision_function(X)  # type: ignore[misc]
+        return self._lazily("decision_function", X) if is_collection(X) else super().decision_function(X)
 
 
 class Scores(Predicts):
@@ -103,14 +103,14 @@ class Scores(Predicts):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R^2 of a regression. Predictions are made on the workers."""
         if not is_collection(X):
-            return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+            return float(super().score(X, y, sample_weight))
         client = client_of(self.client)
         found = gathered(client, self.predict(X), (), "predictions")
         targets, weights = gathered(client, y, (), "y"), gathered(client, sample_weight, (), "sample_weight")
         return float(self._metric(targets, found, sample_weight=weights))
 
     @staticmethod
-    def _metric(targets: ArrayLike, found: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    def _metric(targets: np.ndarray | None, found: np.ndarray | None, sample_weight: np.ndarray | None) -> float:
         raise NotImplementedError
 
 

@@ -10,7 +10,6 @@ from dask import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Client, get_client
 
-from ..arrays import ArrayLike
 from . import tasks
 
 
@@ -60,7 +59,7 @@ def names_of(X: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def gathered(client: Client, values: Any, counts: Sequence[int], what: str) -> ArrayLike | None:
+def gathered(client: Client, values: Any, counts: Sequence[int], what: str) -> np.ndarray | None:
     """Labels, targets or weights of all rows, here; None stays None."""
     if values is None or not is_collection(values):
         return None if values is None else np.asarray(values)

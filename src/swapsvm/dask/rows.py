@@ -39,7 +39,7 @@ class DaskRows(ShardedRows):
 
     def __init__(self, client: Client, parts: Sequence[Any]) -> None:
         self._client, self.passes, self.tasks = client, 0, 0
-        found = self._gathered([client.submit(tasks.describe, part) for part in parts], parts)
+        found = self._described(parts)
         self._check(found)
         self.is_sparse = found[0].sparse
         self.dtype = np.dtype(np.float32 if all(part.single for part in found) else np.float64)
@@ -159,13 +159,13 @@ class DaskRows(ShardedRows):
         except MemoryError as error:
             raise self._killed(piece) from error
 
-    def _gathered(self, futures: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
-        found = []
+    def _described(self, parts: Sequence[Any]) -> list[tasks.Described]:
+        found, futures = [], [self._client.submit(tasks.describe, part) for part in parts]
         for k, future in enumerate(futures):
             try:
                 found.append(future.result())
             except KilledWorker:
-                raise ClusterError(f"the workers that computed part {k} of X died: is their memory large enough?") from None
+                raise ClusterError(f"workers died while they computed part {k} of X: is their memory enough?") from None
         return found
 
     # ---- what is said when things fail ---------------------------------------------------------------------------
@@ -176,8 +176,9 @@ class DaskRows(ShardedRows):
         return f"part {piece.number} of X (rows {first} to {last - 1}" + (f", {size:.3g} MiB)" if size else ")")
 
     def _killed(self, piece: Piece) -> ClusterError:
-        limits = {worker.get("memory_limit") for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
-        shown = ", ".join(f"{limit / 2**20:.0f} MiB" for limit in sorted(limit for limit in limits if limit)) or "unknown"
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = sorted({limit for worker in workers if (limit := worker.get("memory_limit"))})
+        shown = ", ".join(f"{limit / 2**20:.0f} MiB" for limit in limits) or "unknown"
         return ClusterError(
             f"workers died while they computed with {self._about(piece)}; their memory limit is {shown}. Cut X into "
             "smaller parts, or start workers with more memory (memory_limit=). A checkpoint continues the fit."

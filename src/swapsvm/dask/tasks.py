@@ -29,7 +29,8 @@ def describe(part: Any) -> Described:
 
 
 def _dtypes(part: Any) -> list[Any]:
-    return list(part.dtypes) if hasattr(part, "dtypes") else [np.asarray(part).dtype if not hasattr(part, "dtype") else part.dtype]
+    """Of the columns of a frame, or of an array."""
+    return list(part.dtypes) if hasattr(part, "dtypes") else [getattr(part, "dtype", None)]
 
 
 def as_matrix(part: Any, name: str, dtype: str) -> Matrix:

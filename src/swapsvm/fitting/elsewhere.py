@@ -40,7 +40,7 @@ def sharded_rows(estimator: BaseEstimator, X: Elsewhere) -> Matrix:
     estimator.n_features_in_ = rows.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    return rows  # type: ignore[return-value]  # has what is asked of a matrix
+    return rows
 
 
 def by_pieces(method: Prediction) -> Prediction:
@@ -72,9 +72,7 @@ def check_supported(settings: SolverSettings) -> None:
         raise ValueError(f"kernel={name!r} needs all rows in memory: rows in shards need one of the named kernels")
 
 
-def checked_targets(
-    estimator: BaseEstimator, X: Elsewhere, y: ArrayLike | None, y_numeric: bool = False
-) -> np.ndarray:
+def checked_targets(estimator: BaseEstimator, X: Elsewhere, y: ArrayLike | None, y_numeric: bool = False) -> np.ndarray:
     """Labels or targets: those given, or those that came with the rows."""
     found = targets_of(X, y)
     if found is None:

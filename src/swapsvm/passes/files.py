@@ -85,10 +85,8 @@ class FileRows(ShardedRows):
 
     def _read(self, piece: Piece) -> Matrix:
         spans = self._pieces[piece.number]
-        if piece.own is None:
-            parts = [self._span(span) for span in spans]
-        else:
-            parts = list(self._some(spans, piece.own))
+        own = piece.own
+        parts = [self._span(span) for span in spans] if own is None else list(self._some(spans, own))
         rows = parts[0] if len(parts) == 1 else stacked(parts)
         self.bytes_read += _bytes(rows)
         return rows

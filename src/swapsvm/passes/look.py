@@ -76,8 +76,8 @@ def _row_words(rows: Matrix) -> np.ndarray:
         return np.asarray(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
     total = np.zeros(rows.shape[0], np.uint64)
     for column in range(rows.shape[1]):
-        bits = _bits(np.ascontiguousarray(rows[:, column]))
-        total += np.where(bits != 0, _mixed(bits * FACTORS[1] + np.array([column], np.uint64) * FACTORS[2]), np.uint64(0))
+        bits, place = _bits(np.ascontiguousarray(rows[:, column])), np.array([column], np.uint64)
+        total += np.where(bits != 0, _mixed(bits * FACTORS[1] + place * FACTORS[2]), np.uint64(0))
     return total
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -78,7 +79,7 @@ class ShardedRows(ABC):
         ends = np.searchsorted(rows[order], self.offsets)
         return [
             self._piece(number, order[first:last], rows)
-            for number, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+            for number, (first, last) in enumerate(pairwise(ends))
             if first < last
         ]
 

@@ -22,6 +22,8 @@ from ..passes import ShardedRows, Stack, is_sharded, verbs
 from ..passes.sharded import Places, Work
 from ..problems import Quadratic
 
+Verb = Callable[..., np.ndarray]
+
 FEATURE_BYTES = 4
 POWERS = 15
 PART = 8192  # rows of Z at a time, where they are copied
@@ -159,17 +161,17 @@ class PassFeatures:
         stack = Stack(self._X[self._factor.landmarks], self._X[self._rows[rows]], self._how, self._token())
         return np.asarray(stack.features(self._single, self._bias).some(np.arange(len(rows), dtype=np.int32)))
 
-    def _pass(self, verb: Callable[..., np.ndarray], shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
+    def _pass(self, verb: Verb, shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
         work = Work(verb, self._how, self._X[self._factor.landmarks], shared)
         return self._X.each(work, self._rows, by_row, self._token())
 
-    def _of_rows(self, verb: Callable[..., np.ndarray], *shared: object) -> np.ndarray:
+    def _of_rows(self, verb: Verb, *shared: object) -> np.ndarray:
         out = np.empty(len(self._rows))
         for places, found in self._pass(verb, shared):
             out[places] = found
         return out
 
-    def _sum(self, verb: Callable[..., np.ndarray], w: np.ndarray, *shared: object) -> np.ndarray:
+    def _sum(self, verb: Verb, w: np.ndarray, *shared: object) -> np.ndarray:
         return np.asarray(sum(found for _, found in self._pass(verb, shared, w)))
 
 
