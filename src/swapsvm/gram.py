@@ -86,9 +86,13 @@ class Gram:
         self._checked, self._cache_size, self._n_threads, self._dots = checked, cache_size, n_threads, dots
         if cache_size is not None and not 0 <= cache_size < float("inf"):
             raise ValueError(f"cache_size={cache_size!r} must be a number of megabytes, 0 or more")
-        budget = automatic_cache_bytes(X.shape[0], self.dtype.itemsize) if cache_size is None else cache_size * 2**20
+        budget = self._automatic_bytes() if cache_size is None else cache_size * 2**20
         self.core = self._open(int(min(budget, MOST_BYTES)), n_threads or 0)
         self.refinable = self.single and not isinstance(kernel, Precomputed)  # double would be more exact
+
+    def _automatic_bytes(self) -> int:
+        found = automatic_cache_bytes(self.X.shape[0], self.dtype.itemsize)
+        return min(found, self.X.room // 2) if is_sharded(self.X) else found
 
     def _open(self, budget: int, threads: int) -> CoreGram:
         cls = _core.Gram32 if self.single else _core.Gram64

@@ -52,6 +52,8 @@ class DaskRows(ShardedRows):
             client.submit(tasks.as_matrix, part, name, self.dtype.str) for part, name in zip(parts, names, strict=True)
         ]
         self._threads = max(1, sum(client.nthreads().values()) // max(len(parts), 1))
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        self._limits = sorted({limit for worker in workers if (limit := worker.get("memory_limit"))})
         self._sent: OrderedDict[bytes, Any] = OrderedDict()
         self._warn()
 
@@ -110,7 +112,11 @@ class DaskRows(ShardedRows):
 
     def _submit(self, task: Any, piece: Piece, *arguments: Any) -> Any:
         self.tasks += 1
-        return self._client.submit(task, self._pieces[piece.number], *arguments, pure=False)
+        try:
+            return self._client.submit(task, self._pieces[piece.number], *arguments, pure=False)
+        except Exception:
+            self._check_client(piece)
+            raise
 
     def _apart(self, value: Any) -> Any:
         """A value, or, of a large array, a future that all workers can read."""
@@ -142,7 +148,9 @@ class DaskRows(ShardedRows):
                 futures[place] = None
                 yield found
         finally:
-            self._client.cancel([future for future in futures if future is not None])
+            pending = [future for future in futures if future is not None]
+            if pending:
+                self._client.cancel(pending)
 
     def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
         while not future.done():
@@ -176,9 +184,7 @@ class DaskRows(ShardedRows):
         return f"part {piece.number} of X (rows {first} to {last - 1}" + (f", {size:.3g} MiB)" if size else ")")
 
     def _killed(self, piece: Piece) -> ClusterError:
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        limits = sorted({limit for worker in workers if (limit := worker.get("memory_limit"))})
-        shown = ", ".join(f"{limit / 2**20:.0f} MiB" for limit in limits) or "unknown"
+        shown = ", ".join(f"{limit / 2**20:.0f} MiB" for limit in self._limits) or "unknown"
         return ClusterError(
             f"workers died while they computed with {self._about(piece)}; their memory limit is {shown}. Cut X into "
             "smaller parts, or start workers with more memory (memory_limit=). A checkpoint continues the fit."

@@ -1,0 +1,311 @@
+"""Fits on a real cluster of processes: any chunks, any kind of collection, workers that die."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import swapsvm
+from swapsvm import ConvergenceWarning
+from swapsvm.datasets import Shards
+from swapsvm.passes.files import FileRows
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+from swapsvm.dask import SVC, SVDD, SVR, OneClassSVM  # noqa: E402
+from swapsvm.dask import rows as dask_rows  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # of the cluster's own libraries
+    pytest.mark.xdist_group("dask"),
+]
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((3000, 5)).astype(np.float32)
+CURVED = X[:, 0] * X[:, 1] + X[:, 2]
+Y = np.where(CURVED + 0.3 * RNG.standard_normal(len(X)) > 0, "yes", "no")
+NUMBERS = CURVED + 0.1 * RNG.standard_normal(len(X))
+ROOM = 160_000  # bytes
+SETTINGS = {"dashboard_address": None, "processes": True, "threads_per_worker": 1}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def little_room(monkeypatch):
+    """Of these few rows only some can be brought here: the others take passes."""
+    monkeypatch.setattr(dask_rows, "largest_automatic_cache", lambda: ROOM)
+
+
+def chunked(rows, *sizes):
+    return da.from_array(rows, chunks=((*sizes, len(rows) - sum(sizes)), *((-1,) * (rows.ndim - 1))))
+
+
+def in_files():
+    """The same rows in shards, with the same room."""
+    return FileRows(Shards([X], memory_limit=2 * ROOM))
+
+
+CHUNKS = {"one": (), "three": (1000, 1000), "of one row": (1, 1, 1), "uneven": (2990,)}
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_any_chunks_give_the_same_model(client, chunks):
+    model = SVC(n_jobs=1).fit(chunked(X, *CHUNKS[chunks]), chunked(Y, *CHUNKS[chunks]))
+    expected = swapsvm.SVC(n_jobs=1).fit(in_files(), Y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+    assert model.n_passes_ > 2 and model.n_tasks_ >= model.n_passes_
+
+
+def test_columns_in_chunks_and_unknown_lengths(client):
+    expected = SVC().fit(chunked(X), Y)
+    by_columns = SVC().fit(da.from_array(X, chunks=(700, 2)), Y)
+    rows = chunked(X, 1000)
+    unknown = rows[da.from_array(np.ones(3000, bool), chunks=rows.chunks[0])]
+    assert np.isnan(unknown.shape[0])
+    for model in (by_columns, SVC().fit(unknown, Y)):
+        np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+def test_frames(client):
+    names = list("abcde")
+    frame = dd.from_pandas(pd.DataFrame(X, columns=names, index=np.arange(3000) + 7), npartitions=3)
+    labels = dd.from_pandas(pd.Series(Y, index=np.arange(3000) + 7), npartitions=3)
+    model = SVC().fit(frame, labels)
+    assert list(model.feature_names_in_) == names
+    found = model.predict(frame)
+    assert isinstance(found, dd.Series)
+    np.testing.assert_array_equal(found.compute(), model.to_local().predict(pd.DataFrame(X, columns=names)))
+    assert found.compute().index[0] == 7
+    assert model.score(frame, labels) == pytest.approx(np.mean(found.compute() == Y))
+
+
+def test_delayed_sparse_chunks_and_empty_ones(client):
+    rows = sp.csr_array(X * (RNG.random(X.shape) < 0.5))
+    chunks = [dask.delayed(rows[first:last]) for first, last in ((0, 0), (0, 1200), (1200, 1200), (1200, 3000))]
+    model, expected = SVC(gamma=0.2).fit(chunks, Y), swapsvm.SVC(gamma=0.2).fit(rows, Y)
+    assert model.primal_value_ >= expected.dual_value_ and expected.primal_value_ >= model.dual_value_
+    found = np.concatenate(dask.compute(*model.predict(chunks)))
+    np.testing.assert_array_equal(found, model.to_local().predict(rows))
+
+
+def test_part_of_one_class_and_three_classes(client):
+    order = np.argsort(CURVED)
+    rows, y = X[order], np.digitize(CURVED[order], [-0.7, 0.7])
+    model = SVC(decision_function_shape="ovo").fit(chunked(rows, 1000, 1000), y)
+    expected = swapsvm.SVC().fit(rows, y)
+    np.testing.assert_allclose(model.primal_value_, expected.primal_value_, rtol=2e-3)
+    decisions = model.decision_function(chunked(rows, 1000))
+    assert decisions.shape == (3000, 3) and decisions.chunks[0] == (1000, 2000)
+    np.testing.assert_array_equal(decisions.compute(), model.to_local().decision_function(rows))
+
+
+def test_regression_and_detectors(client):
+    rows = chunked(X, 1000)
+    model, expected = SVR().fit(rows, chunked(NUMBERS, 1000)), swapsvm.SVR().fit(X, NUMBERS)
+    assert model.primal_value_ >= expected.dual_value_ and expected.primal_value_ >= model.dual_value_
+    assert model.score(rows, chunked(NUMBERS, 1000)) == pytest.approx(model.to_local().score(X, NUMBERS))
+    for kind in (OneClassSVM, SVDD):
+        detector = kind(contamination=0.1).fit(rows)
+        outliers = (detector.predict(rows) == -1).mean().compute()
+        assert outliers == pytest.approx(0.1, abs=0.005)
+        scores = detector.score_samples(rows).compute()
+        np.testing.assert_allclose(scores, detector.to_local().score_samples(X), rtol=1e-6)
+
+
+def test_weights(client):
+    weights = RNG.integers(0, 3, len(X)).astype(float)
+    model = SVC().fit(chunked(X, 1000), chunked(Y, 1000), sample_weight=chunked(weights, 1000))
+    assert model.primal_value_ == pytest.approx(swapsvm.SVC().fit(X, Y, weights).primal_value_, rel=2e-3)
+
+
+def test_predictions_are_lazy_and_follow_the_input(client):
+    model = SVC().fit(chunked(X, 1000), Y)
+    found = model.predict(chunked(X, 100))
+    assert isinstance(found, da.Array) and found.dtype == model.classes_.dtype and found.chunks[0] == (100, 2900)
+    assert isinstance(model.predict(X[:5]), np.ndarray)  # rows in memory need no cluster
+    with pytest.raises(NotFittedError):
+        SVC().predict(chunked(X))
+
+
+def test_the_client_is_neither_copied_nor_pickled(client):
+    model = SVC(client=client).fit(chunked(X, 1000), Y)
+    assert clone(model).client is client
+    loaded = pickle.loads(pickle.dumps(model))
+    assert loaded.client is None
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    plain = model.to_local()
+    assert type(plain) is swapsvm.SVC and "client" not in plain.get_params()
+
+
+def test_two_fits_at_a_time(client):
+    found = {}
+
+    def fit(C):
+        found[C] = SVC(C=C, client=client).fit(chunked(X, 1000), Y).primal_value_[0]
+
+    threads = [threading.Thread(target=fit, args=(C,)) for C in (0.5, 2.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    for C, value in found.items():
+        assert value == pytest.approx(swapsvm.SVC(C=C).fit(X, Y).primal_value_[0], rel=2e-3)
+    assert len(found) == 2
+
+
+def test_a_checkpoint_goes_on_with_other_chunks(client, tmp_path):
+    file = tmp_path / "fit.ckpt"
+    with pytest.warns(ConvergenceWarning):
+        SVC(C=100.0, tol=1e-5, max_iter=3, checkpoint=file).fit(chunked(X, 1000), Y)
+    model = SVC(C=100.0, tol=1e-5, checkpoint=file).fit(chunked(X, 10), Y)
+    assert model.stop_reason_ == "gap" and model.n_iter_[0] > 3
+
+
+BAD = {
+    "NaN": (lambda: chunked(np.where(np.arange(3000)[:, None] == 2500, np.nan, X), 1000), "part 1 of X: row 1500"),
+    "widths": (lambda: [dask.delayed(X[:10]), dask.delayed(X[10:, :3])], "part 1 of X has 3 columns, and part 0 has 5"),
+    "kinds": (lambda: [dask.delayed(X[:10]), dask.delayed(sp.csr_array(X[10:]))], "part 1 of X is sparse"),
+    "one axis": (lambda: [dask.delayed(X[0])], "rows and columns are needed"),
+    "text": (lambda: [dask.delayed(np.full((3000, 2), "a"))], "part 0 of X: could not convert"),
+    "complex": (lambda: [dask.delayed(X.astype(complex))], "part 0 of X: complex numbers"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_parts_are_named(client, kind):
+    make, message = BAD[kind]
+    with pytest.raises(ValueError, match=message):
+        SVC().fit(make(), Y)
+
+
+def test_lengths_that_differ(client):
+    with pytest.raises(ValueError, match="part 1 of y has 1999 entries, and that of X has 2000 rows"):
+        SVC().fit(chunked(X, 1000), chunked(Y[:-1], 1000))
+    with pytest.raises(ValueError, match="y has 7 entries, and the shards have 3000 rows"):
+        SVC().fit(chunked(X, 1000), Y[:7])
+
+
+def test_parts_that_slow_down_each_pass_are_complained_about(client, monkeypatch):
+    monkeypatch.setattr(dask_rows, "FRAGMENTED", 10)
+    with pytest.warns(UserWarning, match="12 parts of 2 rows on average"):
+        dask_rows.DaskRows(client, client.compute([dask.delayed(X[2 * k : 2 * k + 2]) for k in range(12)]))
+    parts = [dask.delayed(X[:2900]), *(dask.delayed(X[k : k + 1]) for k in range(2900, 2920))]
+    with pytest.warns(UserWarning, match="the largest part of X has 2900 of 2920 rows"):
+        dask_rows.DaskRows(client, client.compute(parts))
+
+
+WITHOUT_CLIENT = """
+import dask.array as da
+from swapsvm.dask import SVC
+SVC().fit(da.zeros((10, 2)), [0, 1] * 5)
+"""
+
+
+def test_no_client_and_closed_ones():
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_CLIENT], capture_output=True, text=True, check=False)
+    assert "ValueError: there is no Dask client: create one with dask.distributed.Client()" in ran.stderr
+    with distributed.LocalCluster(n_workers=1, **SETTINGS) as cluster:
+        closed = distributed.Client(cluster)
+        closed.close()
+        with pytest.raises(ValueError, match="the Dask client is closed"):
+            SVC(client=closed).fit(chunked(X), Y)
+
+
+class After:
+    """A callback that does something once, some calls into the fit."""
+
+    def __init__(self, act, calls=2):
+        self.act, self.left, self.done = act, calls, False
+
+    def __call__(self, progress):
+        self.left -= 1
+        if self.left <= 0 and not self.done:
+            self.done = True
+            self.act()
+
+
+HARD = {"C": 30.0, "gamma": 0.4, "tol": 1e-4}
+
+
+def test_a_killed_worker_costs_time_only():
+    expected = swapsvm.SVC(**HARD).fit(in_files(), Y)
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        killed = After(lambda: os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL))
+        model = SVC(client=client, callbacks=[killed], **HARD).fit(chunked(X, 700, 700, 700), Y)
+        assert killed.done
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+
+
+def test_without_a_scheduler_the_fit_ends_and_its_checkpoint_goes_on(tmp_path):
+    file = tmp_path / "fit.ckpt"
+    cluster = distributed.LocalCluster(n_workers=1, **SETTINGS)
+    client = distributed.Client(cluster, timeout=5)
+    lost = After(lambda: (time.sleep(0.2), cluster.close()), calls=3)
+    model = SVC(client=client, checkpoint=file, callbacks=[lost], **HARD)
+    with pytest.raises(dask_rows.ClusterError, match=r"scheduler|lost"):
+        model.fit(chunked(X, 1000), Y)
+    client.close()
+    assert not hasattr(model, "model_") and file.exists()
+    with distributed.LocalCluster(n_workers=1, **SETTINGS) as other, distributed.Client(other):
+        assert SVC(checkpoint=file, **HARD).fit(chunked(X, 500), Y).stop_reason_ == "gap"
+
+
+
+
+def test_a_worker_without_memory_is_named():
+    settings = {**SETTINGS, "memory_limit": "600MiB"}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.terminate": 0.9}),
+        distributed.LocalCluster(n_workers=1, **settings) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        rows = dask_rows.DaskRows(client, client.compute([dask.delayed(X[:1000]), dask.delayed(X[1000:])]))
+        work = dask_rows.Work(_take_all_memory, None, None, ())
+        with pytest.raises(dask_rows.ClusterError, match=r"part 0 of X \(rows 0 to 999.*memory limit is 600 MiB"):
+            rows.each_row(work)
+
+
+def _take_all_memory(rows):
+    taken = [np.ones(1 << 24) for _ in range(64)]  # 128 MiB each
+    time.sleep(5)
+    return len(taken)
+
+
+def test_ctrl_c_cancels(client):
+    pressed = After(lambda: os.kill(os.getpid(), signal.SIGINT), calls=2)
+    model = SVC(client=client, callbacks=[pressed], **{**HARD, "tol": 1e-9})
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(chunked(X, 1000), Y)
+    assert not hasattr(model, "model_")
+    assert SVC(client=client).fit(chunked(X, 1000), Y).stop_reason_ == "gap"  # the cluster is as good as before
+
+
+def test_searches_through_joblib(client):
+    """Whole fits side by side, by scikit-learn's own search."""
+    joblib = pytest.importorskip("joblib")
+    from sklearn.model_selection import GridSearchCV
+
+    search = GridSearchCV(swapsvm.SVC(n_jobs=1), {"C": [0.5, 2.0]}, cv=2)
+    with joblib.parallel_config("dask"):
+        found = search.fit(X[:400], Y[:400]).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(found, search.fit(X[:400], Y[:400]).cv_results_["mean_test_score"])
