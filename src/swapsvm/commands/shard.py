@@ -27,7 +27,7 @@ def add_shard(verbs: Verbs) -> None:
     add("folder", metavar="FOLDER", help="folder to write, which must not exist or be empty")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--rows", type=int, metavar="N", help="rows of a shard")
-    memory = "memory to use, about; a shard takes a quarter of it (default: %(default)s)"
+    memory = "memory for rows, about, beside that of the program; a shard takes a quarter of it (default: %(default)s)"
     size.add_argument("--memory", default=MEMORY, metavar="BYTES", help=memory)
     sparse = "dense or CSR (default: npz for svmlight and CSR input if at least half of the values are zero, else npy)"
     add("--format", choices=FORMATS, help=sparse)

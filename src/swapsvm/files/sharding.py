@@ -85,7 +85,7 @@ def write_shards(
     rows : int, optional
         Rows of a shard; by default as many as a quarter of ``memory`` holds.
     memory : int or str
-        Bytes to use, about, or text such as ``"256M"`` or ``"1G"``.
+        Bytes for rows, about, or text such as ``"256M"`` or ``"1G"``.
     format : {"npy", "npz"}, optional
         Dense or sparse; by default sparse for svmlight and CSR files in which at least half of all values are zero.
     dtype : {numpy.float32, numpy.float64}, optional
