@@ -469,7 +469,8 @@ def completed(script, *words):
 def test_bash_completes_verbs_options_and_choices(capsys):
     script = ran(capsys, "completion", "bash")
     assert completed(script, "swapsvm", "tra") == ["train"]
-    verbs = ["train", "predict", "tune", "reduce", "info", "convert", "datasets", "demo", "reproduce", "completion"]
+    models = ["train", "predict", "tune", "reduce", "info", "convert"]
+    verbs = [*models, "shard", "datasets", "demo", "reproduce", "completion"]
     assert completed(script, "swapsvm", "") == [*verbs, "--help", "--version"]
     assert completed(script, "swapsvm", "train", "data", "--ga") == ["--gamma"]
     assert completed(script, "swapsvm", "train", "data", "--solver", "swap") == ["swap", "swap2"]

@@ -76,6 +76,26 @@ def draft_folder(goal: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
+@contextmanager
+def whole_folder(goal: Path) -> Iterator[Path]:
+    """A folder to fill: at the end it takes the place of ``goal`` and all that is in it, or not at all after an error.
+
+    The caller has checked that what is there may be replaced.
+    """
+    with draft_folder(goal) as drafts:
+        draft, old = drafts / "new", drafts / "old"
+        draft.mkdir()
+        yield draft
+        if goal.exists():
+            os.rename(goal, old)
+        try:
+            os.rename(draft, goal)
+        except BaseException:
+            if old.exists() and not goal.exists():
+                os.rename(old, goal)
+            raise
+
+
 def _status(path: PathLike) -> os.stat_result | None:
     try:
         return os.stat(path)

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,27 @@ def say(text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
+
+
+class ProgressLine:
+    """A line on stderr that is redrawn at most ten times a second, and ended on exit; nothing without a terminal."""
+
+    def __init__(self) -> None:
+        self._shown, self._next = "", 0.0
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            sys.stderr.write("\n")
+
+    def show(self, text: str) -> None:
+        """Redraw the line."""
+        if sys.stderr.isatty() and time.monotonic() >= self._next:
+            sys.stderr.write(f"\r{text.ljust(len(self._shown))}")
+            sys.stderr.flush()
+            self._shown, self._next = text, time.monotonic() + 0.1
 
 
 @contextmanager

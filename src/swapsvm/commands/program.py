@@ -16,12 +16,13 @@ from .info import add_convert, add_info
 from .parser import BAD_REQUEST, INTERRUPTED, Parser, Verbs
 from .predict import add_predict
 from .reduce import add_reduce
+from .shard import add_shard
 from .study import add_demo, add_reproduce
 from .train import add_train, with_weights
 from .tune import add_tune
 
 MODELS = (add_train, add_predict, add_tune, add_reduce, add_info, add_convert)
-VERBS = (*MODELS, add_datasets, add_demo, add_reproduce, add_completion)
+VERBS = (*MODELS, add_shard, add_datasets, add_demo, add_reproduce, add_completion)
 
 
 def run(argv: Sequence[str]) -> int:

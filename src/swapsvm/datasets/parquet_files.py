@@ -60,14 +60,23 @@ def plan_parquet(path: Path | str, choose: Chooser) -> Plan:
 
 def read_parquet_table(path: Path | str, plan: Plan) -> tuple[np.ndarray, np.ndarray | None]:
     """Features in float64 and labels of all rows."""
-    X, labels, done = np.empty((sum(plan.rows), len(plan.features))), Labels(plan), 0
+    X, parts, done = np.empty((sum(plan.rows), len(plan.features))), [], 0
+    for rows, labels in parquet_blocks(path, plan, np.dtype(np.float64)):
+        X[done : done + len(rows)] = rows
+        parts.append(labels)
+        done += len(rows)
+    found = [labels for labels in parts if labels is not None]
+    return X, None if plan.at is None else np.concatenate(found or [np.empty(0)])
+
+
+def parquet_blocks(path: Path | str, plan: Plan, dtype: np.dtype) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Features and labels, one batch at a time."""
+    seen: dict[str, str] = {}
     with _opened(path, plan.dictionaries) as file:
-        for batch in _counted(file.iter_batches(plan.batch), len(X)):
-            _fill(X[done : done + batch.num_rows], batch, plan, plan.features)
-            if plan.at is not None:
-                labels.add(batch.column(plan.at))
-            done += batch.num_rows
-    return X, None if plan.at is None else labels.joined()
+        for batch in _counted(file.iter_batches(plan.batch), sum(plan.rows)):
+            X = np.empty((batch.num_rows, len(plan.features)), dtype)
+            _fill(X, batch, plan, plan.features)
+            yield X, None if plan.at is None else _labels(plan, batch.column(plan.at), seen)
 
 
 def read_parquet_features(path: Path | str, plan: Plan, groups: Sequence[int]) -> np.ndarray:
@@ -85,11 +94,12 @@ def read_parquet_labels(path: Path | str, plan: Plan) -> np.ndarray | None:
     """The label column only."""
     if plan.at is None:
         return None
-    labels, name = Labels(plan), plan.names[plan.at]
+    parts, name = [np.empty(0)], plan.names[plan.at]
+    seen: dict[str, str] = {}
     with _opened(path, plan.dictionaries) as file:
         for batch in _counted(file.iter_batches(plan.batch, columns=[name]), sum(plan.rows)):
-            labels.add(batch.column(batch.schema.names.index(name)))
-    return labels.joined()
+            parts.append(_labels(plan, batch.column(batch.schema.names.index(name)), seen))
+    return np.concatenate(parts[1:] or parts)
 
 
 @contextmanager
@@ -169,22 +179,10 @@ def _fill(X: np.ndarray, batch: RecordBatch, plan: Plan, places: Sequence[int]) 
         X[:, place] = _numbers(f"column {plan.names[column]!r}", batch.column(found))
 
 
-class Labels:
-    """The values of a label column, batch by batch; equal texts share one object."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._parts: list[np.ndarray] = []
-        self._seen: dict[str, str] = {}
-
-    def add(self, column: Array) -> None:
-        """Append the labels of a batch."""
-        what = f"label column {self._plan.names[self._plan.at or 0]!r}"
-        self._parts.append(_texts(what, column, self._seen) if self._plan.text else _numbers(what, column))
-
-    def joined(self) -> np.ndarray:
-        """All labels."""
-        return np.concatenate(self._parts or [np.empty(0)])
+def _labels(plan: Plan, column: Array, seen: dict[str, str]) -> np.ndarray:
+    """The values of the label column; equal texts share one object, which ``seen`` holds."""
+    what = f"label column {plan.names[plan.at or 0]!r}"
+    return _texts(what, column, seen) if plan.text else _numbers(what, column)
 
 
 def _numbers(what: str, column: Array) -> np.ndarray:

@@ -143,7 +143,7 @@ class Shards:
             changed since it was opened.
         """
         part = self._parts[k]
-        return self._checked(part, part.read(), np.arange(part.shape[0]))
+        return self._checked(part, part.read(), range(part.shape[0]))
 
     def take(self, k: int, rows: ArrayLike) -> Matrix:
         """Read some rows of a shard.
@@ -170,7 +170,7 @@ class Shards:
         require(not outside.size, f"{self.names[k]} has {part.shape[0]} rows, no row {outside[:1]}")
         return self._checked(part, part.take(places), places)
 
-    def _checked(self, part: Part, X: Matrix, rows: np.ndarray) -> Matrix:
+    def _checked(self, part: Part, X: Matrix, rows: range | np.ndarray) -> Matrix:
         """X, which has these rows of the part, in the type and layout of all shards; every value is finite."""
         shape = (len(rows), self.shape[1] if part.sparse else part.shape[1])
         require(X.shape[0] == shape[0], f"{part.name}: has {X.shape[0]} instead of {shape[0]} rows")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 PIECE = 1 << 18  # bytes
-BLOCK = 1 << 22  # bytes of text whose rows are yielded together
+BLOCK = 1 << 20  # bytes of text whose rows are yielded together
 OPENERS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
     b"BZh": bz2.BZ2File,
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
@@ -77,7 +77,7 @@ def parse(text: Iterable[bytes], n_features: int) -> tuple[sparse.csr_matrix, np
 
 
 def blocks(source: Source, n_features: int = 0) -> Iterator[tuple[sparse.csr_matrix, np.ndarray]]:
-    """Rows and labels, a few megabytes of text at a time; without ``n_features`` the blocks differ in columns."""
+    """Rows and labels, about a megabyte of text at a time; without ``n_features`` the blocks differ in columns."""
     reader, fed = SvmlightReader(n_features), 0
     with content_errors_named(source):
         for piece in pieces(source):

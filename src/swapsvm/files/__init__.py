@@ -1,4 +1,4 @@
-"""Models in files (swapsvm's own format, LIBSVM's text, ONNX), and tables of rows and labels.
+"""Models in files (swapsvm's own format, LIBSVM's text, ONNX), tables of rows and labels, and shards of large ones.
 
 No reader executes content of a file, or allocates memory out of proportion to the size of the file.
 
@@ -8,11 +8,13 @@ No reader executes content of a file, or allocates memory out of proportion to t
     export_libsvm, import_libsvm ── libsvm ── checks     a model is checked before it is used
     export_onnx ─────────────────── onnx_graph
     read_table ── tables ── csv_tables, array_tables, parquet_tables
+    write_shards ── sharding ── survey ── row_streams    a large file cut at a steady memory
 """
 
 from .libsvm import export_libsvm, import_libsvm
 from .native import load, save
 from .onnx_graph import export_onnx
+from .sharding import write_shards
 from .table import Request, Table
 from .tables import read_table
 from .trusted import TRUSTED_TYPES
@@ -27,4 +29,5 @@ __all__ = [
     "load",
     "read_table",
     "save",
+    "write_shards",
 ]

@@ -7,7 +7,8 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..datasets.svmlight import Source, content_errors_named, opened, unpacked
 from .table import Request, Table
 
 DELIMITERS = ",\t;"
+BLOCK = 1 << 17  # cells of the rows that are yielded together
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -27,37 +29,68 @@ def read_csv(source: Source, request: Request) -> Table:
     The first line is a header if any of its cells, except the label's, is not a number. The delimiter is the first of
     comma, tab and semicolon that occurs in it.
     """
+    values, labels = array("d"), []
+    seen: dict[str, str] = {}
+    with _opened(source, request) as rows:
+        for label, numbers in rows:
+            values.extend(numbers)
+            labels.append(seen.setdefault(label, label))  # equal labels share one object
+    X = np.array(values).reshape(-1, rows.n_features)
+    return Table(X, None if rows.at is None else labels_of(labels, seen))
+
+
+def csv_blocks(source: Source, request: Request) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """The same rows, about a megabyte at a time; labels are cells of text, whatever they stand for."""
+    values, labels = array("d"), []
+    with _opened(source, request) as rows:
+        for label, numbers in rows:
+            values.extend(numbers)
+            labels.append(label)
+            if len(values) >= BLOCK:
+                yield _block(rows, values, labels)
+                values, labels = array("d"), []
+        yield _block(rows, values, labels)
+
+
+def _block(rows: Rows, values: array[float], labels: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    X = np.array(values).reshape(-1, rows.n_features)
+    return X, None if rows.at is None else np.array(labels, dtype=object)
+
+
+@contextmanager
+def _opened(source: Source, request: Request) -> Iterator[Rows]:
+    """The rows of a file; errors about its content name it."""
     with content_errors_named(source, csv.Error), opened(source) as file, unpacked(file) as content:
         text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
         try:
-            return _read(text, request)
+            yield Rows(text, request)
         finally:
             text.detach()
 
 
-def _read(text: io.TextIOWrapper, request: Request) -> Table:
-    first = text.readline()
-    delimiter = next((sign for sign in DELIMITERS if sign in first), ",")
-    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
-    names = [name.strip() for name in next(reader, [])]
-    named, at = _heading(names, request)
-    width = len(names)
-    rows: Iterable[list[str]] = reader if named else chain([names], reader)
-    values, labels = array("d"), []
-    seen: dict[str, str] = {}
-    for row in filter(None, rows):
-        try:
-            require(len(row) == width, f"{len(row)} cells instead of {width}")
-            if at is not None:
-                cell = row.pop(at).strip()
-                require(cell, "the label is empty")
-                labels.append(seen.setdefault(cell, cell))  # equal labels share one object
-            values.extend(_numbers(row))
-        except ValueError as error:
-            raise ValueError(f"line {reader.line_num}: {error}") from None
-    n_features = width - (at is not None)
-    require(n_features, "has no features: its only column is the labels")
-    return Table(np.array(values).reshape(-1, n_features), None if at is None else _labels_of(labels, seen))
+class Rows:
+    """The rows of an open text: for each its label, empty if there is none, and its numbers."""
+
+    def __init__(self, text: io.TextIOWrapper, request: Request) -> None:
+        first = text.readline()
+        delimiter = next((sign for sign in DELIMITERS if sign in first), ",")
+        self._reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+        names = [name.strip() for name in next(self._reader, [])]
+        named, self.at = _heading(names, request)
+        self._width = len(names)
+        self._first = [] if named else [names]
+        self.n_features = self._width - (self.at is not None)
+        require(self.n_features, "has no features: its only column is the labels")
+
+    def __iter__(self) -> Iterator[tuple[str, list[float]]]:
+        for row in filter(None, chain(self._first, self._reader)):
+            try:
+                require(len(row) == self._width, f"{len(row)} cells instead of {self._width}")
+                label = "" if self.at is None else row.pop(self.at).strip()
+                require(label or self.at is None, "the label is empty")
+                yield label, _numbers(row)
+            except ValueError as error:
+                raise ValueError(f"line {self._reader.line_num}: {error}") from None
 
 
 def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
@@ -65,12 +98,13 @@ def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
     require(any(first), "has no rows")
     by_place = request.label is None or PLACE.fullmatch(request.label)
     at = request.column(first, named=False) if by_place else 0
-    numbers = all(_is_number(cell) for place, cell in enumerate(first) if place != at)
+    numbers = all(is_number(cell) for place, cell in enumerate(first) if place != at)
     named = not numbers or (not by_place and request.label in first)
     return named, request.column(first, named)
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether this is a number of Python, NaN and infinity included."""
     try:
         float(cell)
     except ValueError:
@@ -82,7 +116,7 @@ def _numbers(cells: list[str]) -> list[float]:
     try:
         numbers = list(map(float, cells))
     except ValueError:
-        bad = next(cell for cell in cells if not _is_number(cell))
+        bad = next(cell for cell in cells if not is_number(cell))
         raise ValueError(f"{bad[:40]!r} is not a number") from None
     if not math.isfinite(sum(numbers)):  # a sum of finite numbers can overflow
         bad = next((cell for cell, number in zip(cells, numbers, strict=True) if not math.isfinite(number)), "")
@@ -90,10 +124,21 @@ def _numbers(cells: list[str]) -> list[float]:
     return numbers
 
 
-def _labels_of(texts: list[str], distinct: Iterable[str]) -> np.ndarray:
+def labels_of(texts: Sequence[str], distinct: Iterable[str]) -> np.ndarray:
     """Integers or else numbers if all labels are, else text (objects: no padding to the longest)."""
-    if all(map(INTEGER.fullmatch, distinct)):
+    distinct = list(distinct)
+    if are_integers(distinct):
         return np.array([int(text) for text in texts], dtype=np.int64)
-    if all(_is_number(text) and math.isfinite(float(text)) for text in distinct):
+    if are_numbers(distinct):
         return np.array([float(text) for text in texts])
     return np.array(texts, dtype=object)
+
+
+def are_integers(texts: Iterable[str]) -> bool:
+    """Whether all of these are integers that fit into 64 bits."""
+    return all(map(INTEGER.fullmatch, texts))
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Whether all of these are finite numbers."""
+    return all(is_number(text) and math.isfinite(float(text)) for text in texts)
