@@ -13,8 +13,9 @@ import swapsvm
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
     ["_core", "arrays"],
-    ["columns"],
+    ["columns", "rows"],
     ["kernels", "datasets", "writing", "container", "parameters"],
+    ["passes"],
     ["gram"],
     ["problems"],
     ["rays", "trace"],
@@ -24,12 +25,12 @@ LAYERS = [
     ["models", "geometry"],
     ["fitting"],
     ["estimators"],
-    ["selection", "reduction"],
+    ["selection", "reduction", "dask"],
     ["files"],
     ["study", "plotting"],
     ["demo", "commands", "cli"],
 ]
-LEARNING = ("fitting", "estimators", "selection", "reduction")  # the rooms that know scikit-learn
+LEARNING = ("fitting", "estimators", "selection", "reduction", "dask")  # the rooms that know scikit-learn
 DRAWINGS = ("diagram", "drawing", "figures", "sketch")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]

@@ -270,8 +270,6 @@ def test_without_a_scheduler_the_fit_ends_and_its_checkpoint_goes_on(tmp_path):
         assert SVC(checkpoint=file, **HARD).fit(chunked(X, 500), Y).stop_reason_ == "gap"
 
 
-
-
 def test_a_worker_without_memory_is_named():
     settings = {**SETTINGS, "memory_limit": "600MiB"}
     with (

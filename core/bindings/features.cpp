@@ -30,9 +30,8 @@ std::shared_ptr<Features> make(Gram<V>& gram, const Vector<Index>& rows, const V
   if (int64_t(factor.shape(0)) != right.count || int64_t(factor.shape(1)) != right.count || right.count == 0)
     throw std::invalid_argument("the factor must be a square matrix, with a row for each landmark");
   const auto function = reinterpret_cast<TriangularSolve>(solve.data(solve.name()));
-  return until_stopped(gram, token.get(), [&] {
-    return std::make_shared<Features>(gram, left, right, factor.data(), bias, function);
-  });
+  return until_stopped(gram, token.get(),
+                       [&] { return std::make_shared<Features>(gram, left, right, factor.data(), bias, function); });
 }
 
 template <class V>

@@ -54,8 +54,8 @@ KernelFunction<V> python_function(nb::callable callable) {
 }
 
 // As a Gram's callers see it: (rows, vectors, coef, exact, token) -> one number for each row.
-using PythonSums = nb::typed<nb::callable, NewVector<double>(NewVector<Index>, NewVector<Index>, NewVector<double>,
-                                                             bool, StopToken*)>;
+using PythonSums =
+    nb::typed<nb::callable, NewVector<double>(NewVector<Index>, NewVector<Index>, NewVector<double>, bool, StopToken*)>;
 
 // The token stops the computation from inside the function, and is asked once more if the function fails.
 template <class V>

@@ -18,7 +18,7 @@ from ..files.label_lines import to_line
 from ..files.model_files import read_model
 from ..writing import whole_file
 from .output import Facts, answer, say, warnings_in_lines
-from .parser import Verbs, add_data, add_json, add_model, read_data
+from .parser import Verbs, add_data, add_json, add_memory, add_model, read_data
 
 
 def add_predict(verbs: Verbs) -> None:
@@ -26,6 +26,7 @@ def add_predict(verbs: Verbs) -> None:
     text = "predict the labels of rows and, if the rows have labels, print the accuracy"
     parser = verbs.add("predict", text, run_predict)
     add_data(parser)
+    add_memory(parser)
     add_model(parser)
     output = "output file, one label per line; text with line breaks as a JSON string (default: stdout)"
     parser.add_argument("output", nargs="?", metavar="OUTPUT", help=output)

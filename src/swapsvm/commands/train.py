@@ -9,16 +9,18 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..arrays import Matrix
 from ..container import require
+from ..datasets import Shards
 from ..estimators import SVC
 from ..files.model_files import check_target, write_model
 from ..kernels import GAMMA_RULES, KERNELS
 from ..solvers import SOLVERS
 from .info import facts_of, written_report
 from .output import answer, say, warnings_in_lines
-from .parser import Verbs, add_data, add_json, read_data
+from .parser import Verbs, add_data, add_json, add_memory, read_data
 
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSVM's number
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
@@ -35,6 +37,7 @@ def add_train(verbs: Verbs) -> None:
     parser.epilog = EPILOG
     default = SVC()
     add_data(parser)
+    add_memory(parser)
     add = parser.add_argument
     model = "output file: .libsvm for LIBSVM's text, .onnx for ONNX; omit with -v"
     add("model", nargs="?", metavar="MODEL", help=model)
@@ -114,7 +117,8 @@ def run_train(arguments: argparse.Namespace) -> None:
         check_target(arguments.model, arguments.kernel)
     X, y = read_data(arguments)
     labels = np.asarray(y)
-    usable = isinstance(X, np.ndarray) or arguments.kernel != "precomputed"
+    require(folds is None or not isinstance(X, Shards), "-v needs rows in memory: DATA is a folder, or --memory is set")
+    usable = not sp.issparse(X) or arguments.kernel != "precomputed"
     require(usable, "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
     model = estimator_of(arguments, np.unique(labels))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")

@@ -38,7 +38,7 @@ class DaskRows(ShardedRows):
     """Rows as futures, one for each part of a collection."""
 
     def __init__(self, client: Client, parts: Sequence[Any]) -> None:
-        self._client, self.passes, self.tasks = client, 0, 0
+        self._client, self.tasks = client, 0
         found = self._described(parts)
         self._check(found)
         self.is_sparse = found[0].sparse
@@ -91,7 +91,6 @@ class DaskRows(ShardedRows):
         self, work: Work, pieces: Sequence[Piece], by_row: Sequence[np.ndarray], token: StopToken | None
     ) -> Iterator[Any]:
         how = None if work.how is None else replace(work.how, threads=self._threads)
-        self.passes += 1
 
         def submit(piece: Piece) -> Any:
             shared = [self._apart(value) for value in work.shared]

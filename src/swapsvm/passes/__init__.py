@@ -5,9 +5,10 @@ for all. So a pass sends vectors and coefficients to where rows lie, and gets su
 function of its rows and of what is sent, so that a piece that is lost is computed again.
 """
 
-from .kernel import KernelPasses
-from .look import Look, sizes_of
-from .sharded import ShardedRows, is_sharded
-from .verbs import Arithmetic, Stack
-
-__all__ = ["Arithmetic", "KernelPasses", "Look", "ShardedRows", "Stack", "is_sharded", "sizes_of"]
+from .kernel import KernelPasses as KernelPasses
+from .look import Look as Look
+from .look import sizes_of as sizes_of
+from .sharded import ShardedRows as ShardedRows
+from .sharded import is_sharded as is_sharded
+from .verbs import Arithmetic as Arithmetic
+from .verbs import Stack as Stack

@@ -121,6 +121,9 @@ def _bytes(rows: Matrix) -> int:
 def opened(shards: Shards) -> Matrix | FileRows:
     """The rows of shards: a matrix in memory if it takes a small part of the limit, else pieces."""
     rows = FileRows(shards)
-    if rows.shape[0] and rows.bytes_of(len(shards)) <= shards.memory_limit / WHOLE:
-        return stacked([shards.read(k) for k in range(len(shards.counts))])
-    return rows
+    return all_rows(shards) if rows.bytes_of(len(shards)) <= shards.memory_limit / WHOLE else rows
+
+
+def all_rows(shards: Shards) -> Matrix:
+    """The rows of all shards in one matrix."""
+    return stacked([shards.read(k) for k in range(len(shards.counts))])

@@ -59,6 +59,7 @@ class ShardedRows(ABC):
     is_sparse: bool
     offsets: np.ndarray  # of the pieces, and the number of rows
     room: int  # bytes for rows that are brought here
+    passes = 0  # made so far, over all rows or some of them
 
     @abstractmethod
     def perform(
@@ -93,6 +94,7 @@ class ShardedRows(ABC):
     ) -> Iterator[Places]:
         """What work makes of these rows, piece by piece, with their places in the list."""
         pieces = self.pieces_of(rows)
+        self.passes += 1
         for piece, found in zip(pieces, self.perform(work, pieces, by_row, token), strict=True):
             yield piece.places, found
             if token is not None and token.stopped:
