@@ -83,7 +83,7 @@ def add_memory(parser: Parser) -> None:
 
 
 def read_data(arguments: argparse.Namespace, n_features: int | None = None) -> Table:
-    """Read DATA; labels are optional if the number of features is given. With ``--memory`` shards stay in their files."""
+    """Read DATA; labels are optional if the number of features is given. Shards stay so with ``--memory``."""
     say(f"reading {arguments.data}")
     memory = getattr(arguments, "memory", None)
     if memory is not None or Path(arguments.data).is_dir():
