@@ -72,7 +72,19 @@ HOMES = {
     "plot_trace": "plotting",
     "reduce_support": "reduction",
 }
-MODULES = {"datasets", "files", "geometry", "kernels", "models", "problems", "rays", "solvers", "state", "stopping"}
+MODULES = {
+    "dask",
+    "datasets",
+    "files",
+    "geometry",
+    "kernels",
+    "models",
+    "problems",
+    "rays",
+    "solvers",
+    "state",
+    "stopping",
+}
 
 if not TYPE_CHECKING:  # a type checker would accept every name
 

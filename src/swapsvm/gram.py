@@ -26,6 +26,7 @@ Dots: TypeAlias = _core.Dots32 | _core.Dots64
 
 LARGEST_AUTOMATIC_CACHE = 1 << 30
 LARGEST_WHOLE = 4096  # rows of a problem that is solved with all its kernel values in memory, if they fit
+LEAST_SET, LEAST_SET_OF_PASSES = 512.0, 1280.0  # variables of a working set, for which there is always room
 MOST_BYTES = 1 << 62  # the largest budget that the core accepts
 
 
@@ -178,7 +179,8 @@ class Gram:
     def largest_face(self) -> float:
         """Largest number of variables whose kernel matrix fits into the cache; half of it may be reserved for lines."""
         budget = self.core.cache_budget / (2 if self.core.memory_pays else 1)
-        return max(512.0, math.sqrt(budget / self.dtype.itemsize))
+        least = LEAST_SET_OF_PASSES if is_sharded(self.X) else LEAST_SET
+        return max(least, math.sqrt(budget / self.dtype.itemsize))
 
     @property
     def largest_whole(self) -> int:

@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import BinaryIO, Literal
 
 import numpy as np
 
@@ -115,12 +116,23 @@ class Region(FilePart):
         return values.reshape(self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Map the file, and copy these rows."""
+        """Read runs of consecutive rows; of columns that lie together, map the file."""
         with self.unchanged():
             if 0 in self.shape or not len(rows):
                 return np.empty((len(rows), self.shape[1]), self.dtype)
-            whole = np.memmap(self.path, self.dtype, "r", self.offset, self.whole, self.order)
-            return np.ascontiguousarray(np.asarray(whole)[self.first + rows])
+            if self.order == "F":
+                whole = np.memmap(self.path, self.dtype, "r", self.offset, self.whole, self.order)
+                return np.ascontiguousarray(np.asarray(whole)[self.first + rows])
+            with open(self.path, "rb") as file:
+                ends = [0, *(np.flatnonzero(np.diff(rows) != 1) + 1), len(rows)]
+                return np.concatenate([self._run(file, rows[first:last]) for first, last in pairwise(ends)])
+
+    def _run(self, file: BinaryIO, rows: np.ndarray) -> np.ndarray:
+        file.seek(self.offset + (self.first + int(rows[0])) * self.shape[1] * self.dtype.itemsize)
+        values = np.fromfile(file, self.dtype, len(rows) * self.shape[1])
+        if len(values) != len(rows) * self.shape[1]:
+            raise ValueError(f"{self.name}: ends before row {int(rows[-1])}")
+        return values.reshape(len(rows), self.shape[1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -76,8 +76,9 @@ class ShardedRows(ABC):
 
     def pieces_of(self, rows: np.ndarray) -> list[Piece]:
         """The pieces that have some of these rows."""
-        order = np.arange(len(rows)) if bool(np.all(rows[1:] >= rows[:-1])) else np.argsort(rows, kind="stable")
-        ends = np.searchsorted(rows[order], self.offsets)
+        ascending = bool(np.all(rows[1:] >= rows[:-1]))
+        order = np.arange(len(rows)) if ascending else np.argsort(rows, kind="stable")
+        ends = np.searchsorted(rows, self.offsets.astype(rows.dtype), sorter=None if ascending else order)
         return [
             self._piece(number, order[first:last], rows)
             for number, (first, last) in enumerate(pairwise(ends))

@@ -1,0 +1,50 @@
+"""
+Rows on disk
+============
+
+``Shards`` are rows in files, of which a fit holds only a part in memory. The certificate is that of all rows. Smaller
+limits of memory read the files more often, and give the same model within the certificate.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from swapsvm import SVC
+from swapsvm.datasets import Shards
+from swapsvm.passes.files import FileRows
+
+rng = np.random.default_rng(0)
+with tempfile.TemporaryDirectory() as folder:
+    for k in range(6):  # six files of rows, and their labels
+        angle, radius = rng.uniform(0, 4 * np.pi, 5000), rng.normal(0, 0.05, 5000)
+        arm = rng.integers(2, size=5000)
+        X = np.column_stack([np.cos(angle + np.pi * arm), np.sin(angle + np.pi * arm)]) * (0.1 * angle + 1)[:, None]
+        np.save(Path(folder, f"part-{k}.npy"), (X + radius[:, None] * X).astype(np.float32))
+        np.save(Path(folder, f"part-{k}.labels.npy"), arm)
+
+    # %%
+    # 30000 rows of 8 bytes are 240 kB, and kernel values need memory as well.
+    limits, read, gaps, values = [120, 240, 480], [], [], []
+    for limit in limits:
+        rows = FileRows(Shards(folder, memory_limit=f"{limit}K"))  # fit(Shards(...)) does the same
+        model = SVC(C=10, gamma=2).fit(rows, rows.shards.y)
+        read.append(rows.bytes_read / 1e6)
+        gaps.append(model.relative_gap_)
+        values.append((model.dual_value_[0], model.primal_value_[0]))
+    inside = SVC(C=10, gamma=2).fit(
+        np.concatenate([np.load(f) for f in sorted(Path(folder).glob("*[0-9].npy"))]), rows.shards.y
+    )
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
+left.plot(limits, read, "o-", color="#0072B2")
+left.set(xlabel="limit of memory, kB", ylabel="read in all, MB", xscale="log", ylim=(0, None), title="Bytes read")
+left.set_xticks(limits, [str(limit) for limit in limits])
+for limit, (dual, primal) in zip(
+    ["memory", *limits], [(inside.dual_value_[0], inside.primal_value_[0]), *values], strict=True
+):
+    right.plot([str(limit)] * 2, [dual, primal], "_-", color="#D55E00", markersize=16)
+right.set(xlabel="limit of memory, kB", title="D and P: the optimum lies in each interval")
+plt.show()
