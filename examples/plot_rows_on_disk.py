@@ -18,7 +18,7 @@ from swapsvm.passes.files import FileRows
 
 rng = np.random.default_rng(0)
 with tempfile.TemporaryDirectory() as folder:
-    for k in range(6):  # six files of rows, and their labels
+    for k in range(4):  # four files of rows, and their labels
         angle, radius = rng.uniform(0, 4 * np.pi, 5000), rng.normal(0, 0.05, 5000)
         arm = rng.integers(2, size=5000)
         X = np.column_stack([np.cos(angle + np.pi * arm), np.sin(angle + np.pi * arm)]) * (0.1 * angle + 1)[:, None]
@@ -26,8 +26,8 @@ with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder, f"part-{k}.labels.npy"), arm)
 
     # %%
-    # 30000 rows of 8 bytes are 240 kB, and kernel values need memory as well.
-    limits, read, gaps, values = [120, 240, 480], [], [], []
+    # 20000 rows of 8 bytes are 160 kB, and kernel values need memory as well.
+    limits, read, gaps, values = [160, 320, 640], [], [], []
     for limit in limits:
         rows = FileRows(Shards(folder, memory_limit=f"{limit}K"))  # fit(Shards(...)) does the same
         model = SVC(C=10, gamma=2).fit(rows, rows.shards.y)

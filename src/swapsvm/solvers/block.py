@@ -88,8 +88,8 @@ class WorkingSets:
         variables = self._working_set(state)
         direct_soon = 0 <= self.stage - state.size < STEPS and is_small(state)
         if len(variables) > state.largest_face and not direct_soon:
-            if SAMPLE < self.stage < state.size and self._goes_over(state):  # a larger sample would not fit
-                return self._large.choose(state)  # type: ignore[union-attr]  # it has just been chosen
+            if SAMPLE < self.stage < state.size and (steps := self._considered(state)):  # a larger sample does not fit
+                return steps.choose(state)
             if self.stage < state.size:  # parts of the support update h only where it is known
                 self.stage = state.size
                 state.refresh()
@@ -118,18 +118,19 @@ class WorkingSets:
         signs = state.size // state.rows  # a regression has two variables for each row
         if self.stage < 2 * signs * np.clip(state.rows // PART_PROBED, PROBE, MOST_PROBED):
             return
-        self._goes_over(state)
+        self._considered(state)
 
-    def _goes_over(self, state: State) -> bool:
-        """Whether surrogate steps are cheaper from here on; decided once, and only for problems of many rows."""
+    def _considered(self, state: State) -> SurrogateSteps | None:
+        """Surrogate steps if they are cheaper from here on; decided once, and only for problems of many rows."""
         if self._decided or not state.smooth or state.rows <= 2 * PROBE:
-            return False
+            return None
         self._decided = True
         landmarks = suitable_landmarks(state, self._expected_support(state))
         if landmarks is not None:
-            self._large = SurrogateSteps(landmarks, afresh=self.stage < state.size)
+            self._large = steps = SurrogateSteps(landmarks, afresh=self.stage < state.size)
             self.stage = state.size
-        return landmarks is not None
+            return steps
+        return None
 
     def _expected_support(self, state: State) -> float:
         """The number of support vectors on all variables, from that on the last sample, which was half of the stage."""
