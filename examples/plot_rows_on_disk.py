@@ -27,24 +27,27 @@ with tempfile.TemporaryDirectory() as folder:
 
     # %%
     # 20000 rows of 8 bytes are 160 kB, and kernel values need memory as well.
-    limits, read, gaps, values = [160, 320, 640], [], [], []
+    limits, read, values = [160, 320, 640], [], []
     for limit in limits:
         rows = FileRows(Shards(folder, memory_limit=f"{limit}K"))  # fit(Shards(...)) does the same
         model = SVC(C=10, gamma=2).fit(rows, rows.shards.y)
         read.append(rows.bytes_read / 1e6)
-        gaps.append(model.relative_gap_)
         values.append((model.dual_value_[0], model.primal_value_[0]))
     inside = SVC(C=10, gamma=2).fit(
         np.concatenate([np.load(f) for f in sorted(Path(folder).glob("*[0-9].npy"))]), rows.shards.y
     )
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-left.plot(limits, read, "o-", color="#0072B2")
-left.set(xlabel="limit of memory, kB", ylabel="read in all, MB", xscale="log", ylim=(0, None), title="Bytes read")
-left.set_xticks(limits, [str(limit) for limit in limits])
-for limit, (dual, primal) in zip(
-    ["memory", *limits], [(inside.dual_value_[0], inside.primal_value_[0]), *values], strict=True
-):
-    right.plot([str(limit)] * 2, [dual, primal], "_-", color="#D55E00", markersize=16)
-right.set(xlabel="limit of memory, kB", title="D and P: the optimum lies in each interval")
+left.bar([str(limit) for limit in limits], read, color="#0072B2", width=0.5)
+left.set(xlabel="limit of memory, kB", ylabel="MB", title="Read from the files in all")
+intervals = {
+    "in memory": (inside.dual_value_[0], inside.primal_value_[0]),
+    **dict(zip(map(str, limits), values, strict=True)),
+}
+best = max(dual for dual, _ in intervals.values())
+for name, (dual, primal) in intervals.items():
+    right.plot([name] * 2, [1e6 * (dual / best - 1), 1e6 * (primal / best - 1)], "_-", color="#D55E00", markersize=16)
+right.set(
+    xlabel="limit of memory, kB", ylabel="millionths of the largest D", title="D and P: each interval holds the optimum"
+)
 plt.show()
