@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients
+from ..problems import Coefficients, Family
 from .by_class import ByClass, vectors_by_class
 from .sums import Sums
 from .vectors import Vectors
@@ -51,21 +51,32 @@ class Pairwise(ByClass):
 
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
-        found = list(functions.values())
-        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
-        model = cls._of_zeros(vectors, counts, [c for c, own in enumerate(groups) if len(own)])
-        at, pairs = place[np.concatenate([function.rows for function in found])], np.array(list(functions))
-        first, second = np.repeat(pairs, [len(function.rows) for function in found], axis=0).T
-        lines = _lines(first, second, model.owner[at], len(groups))
-        model.coef[lines, at] = np.concatenate([function.coef for function in found])
-        model.intercept[model._places[pairs[:, 0], pairs[:, 1]]] = [function.intercept for function in found]
-        return model
+        return cls.several(X, kernel, groups, {pair: function.alone() for pair, function in functions.items()})[0]
 
     @classmethod
-    def _of_zeros(cls, vectors: Vectors, counts: Sequence[int] | np.ndarray, present: Sequence[int]) -> Pairwise:
+    def several(
+        cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Mapping[Pair, Family]
+    ) -> list[Pairwise]:
+        """The models of the first functions of all pairs, of the second ones and so on, over the same vectors."""
+        found, pairs = list(families.values()), np.array(list(families))
+        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
+        models = cls._of_zeros(len(found[0]), vectors, counts, [c for c, own in enumerate(groups) if len(own)])
+        at, owner = place[np.concatenate([family.rows for family in found])], models[0].owner
+        first, second = np.repeat(pairs, [len(family.rows) for family in found], axis=0).T
+        lines, functions = _lines(first, second, owner[at], len(groups)), models[0]._places[pairs[:, 0], pairs[:, 1]]
+        coefs, intercepts = np.hstack([family.coef for family in found]), [family.intercept for family in found]
+        for model, coef, intercept in zip(models, coefs, np.transpose(intercepts), strict=True):
+            model.coef[lines, at] = coef
+            model.intercept[functions] = intercept
+        return models
+
+    @classmethod
+    def _of_zeros(
+        cls, count: int, vectors: Vectors, counts: Sequence[int] | np.ndarray, present: Sequence[int]
+    ) -> list[Pairwise]:
         lines, n_pairs = cls.lines_and_functions(len(counts))
-        coef, intercept = np.zeros((lines, len(vectors))), np.zeros(n_pairs)
-        return cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(present))
+        shared, own = (vectors, np.asarray(counts, dtype=np.int32)), tuple(present)
+        return [cls(*shared, np.zeros((lines, len(vectors))), np.zeros(n_pairs), own) for _ in range(count)]
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -103,7 +114,7 @@ class Pairwise(ByClass):
     ) -> Pairwise:
         """The inverse of ``between``: ``coefs[c][d]`` and ``constants[c, d]`` for all classes c and d."""
         n_classes = len(counts)
-        model = cls._of_zeros(vectors, counts, range(n_classes))
+        model = cls._of_zeros(1, vectors, counts, range(n_classes))[0]
         for k, pair in enumerate(model.pairs):
             positive, negative = sides(pair, n_classes)
             model.intercept[k] = constants[positive, negative]
@@ -112,14 +123,8 @@ class Pairwise(ByClass):
                 model.coef[line, model.own(c)] = sign * coefs[c][d]
         return model
 
-    def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
-        """Decision values, shape (rows, pairs); ``single`` computes kernel values in float32."""
-        decisions = self._sums.of(X, single, threads)
-        decisions += self.intercept
-        return decisions
-
     @cached_property
-    def _sums(self) -> Sums:
+    def sums(self) -> Sums:
         if self.n_classes == 2:
             return Sums.of_all(self.vectors, self.coef)
         _, others = _places_of(self.n_classes)

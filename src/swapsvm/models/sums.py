@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,13 @@ class Sums(Part):
         """One group of all vectors, and an output for each line of coefficients."""
         columns = np.arange(len(coef), dtype=np.int32)[None, :]
         return cls(vectors, np.ascontiguousarray(coef), np.array([len(vectors)]), columns)
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[Sums]) -> Sums:
+        """Sums over the same groups of the same vectors as one, their outputs one behind the other."""
+        one, outputs = parts[0], int(parts[0].columns.max()) + 1
+        columns = np.hstack([part.columns + np.int32(k * outputs) for k, part in enumerate(parts)])
+        return cls(one.vectors, np.concatenate([part.coef for part in parts]), one.ends, columns)
 
     def of(self, X: Matrix, single: bool, threads: int) -> np.ndarray:
         """The outputs of each row of X, shape (rows, outputs); ``single`` computes kernel values in float32."""
