@@ -60,23 +60,21 @@ class Pairwise(ByClass):
         """The models of the first functions of all pairs, of the second ones and so on, over the same vectors."""
         found, pairs = list(families.values()), np.array(list(families))
         vectors, counts, place = vectors_by_class(X, kernel, groups, found)
-        models = cls._of_zeros(len(found[0]), vectors, counts, [c for c, own in enumerate(groups) if len(own)])
-        at, owner = place[np.concatenate([family.rows for family in found])], models[0].owner
+        at, owner = place[np.concatenate([family.rows for family in found])], np.repeat(np.arange(len(groups)), counts)
         first, second = np.repeat(pairs, [len(family.rows) for family in found], axis=0).T
-        lines, functions = _lines(first, second, owner[at], len(groups)), models[0]._places[pairs[:, 0], pairs[:, 1]]
-        coefs, intercepts = np.hstack([family.coef for family in found]), [family.intercept for family in found]
-        for model, coef, intercept in zip(models, coefs, np.transpose(intercepts), strict=True):
-            model.coef[lines, at] = coef
-            model.intercept[functions] = intercept
-        return models
+        coefs, intercepts = cls._zeros(len(found[0]), len(vectors), len(groups))
+        coefs[:, _lines(first, second, owner[at], len(groups)), at] = np.hstack([family.coef for family in found])
+        intercepts[:, _places_of(len(groups))[0][pairs[:, 0], pairs[:, 1]]] = np.transpose(
+            [family.intercept for family in found]
+        )
+        present = tuple(c for c, own in enumerate(groups) if len(own))
+        return [cls(vectors, counts, *own, present) for own in zip(coefs, intercepts, strict=True)]
 
     @classmethod
-    def _of_zeros(
-        cls, count: int, vectors: Vectors, counts: Sequence[int] | np.ndarray, present: Sequence[int]
-    ) -> list[Pairwise]:
-        lines, n_pairs = cls.lines_and_functions(len(counts))
-        shared, own = (vectors, np.asarray(counts, dtype=np.int32)), tuple(present)
-        return [cls(*shared, np.zeros((lines, len(vectors))), np.zeros(n_pairs), own) for _ in range(count)]
+    def _zeros(cls, models: int, vectors: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts of several models."""
+        lines, n_pairs = cls.lines_and_functions(n_classes)
+        return np.zeros((models, lines, vectors)), np.zeros((models, n_pairs))
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -114,7 +112,8 @@ class Pairwise(ByClass):
     ) -> Pairwise:
         """The inverse of ``between``: ``coefs[c][d]`` and ``constants[c, d]`` for all classes c and d."""
         n_classes = len(counts)
-        model = cls._of_zeros(1, vectors, counts, range(n_classes))[0]
+        (coef,), (intercept,) = cls._zeros(1, len(vectors), n_classes)
+        model = cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(range(n_classes)))
         for k, pair in enumerate(model.pairs):
             positive, negative = sides(pair, n_classes)
             model.intercept[k] = constants[positive, negative]
@@ -148,9 +147,9 @@ class Pairwise(ByClass):
 
     def largest_sum(self) -> float:
         """The largest sum of absolute coefficients in any pair: two classes, one row of coefficients each."""
-        owner = self.owner
-        sums = np.array([np.bincount(owner, row, minlength=self.n_classes) for row in np.abs(self.coef)])
-        return float(sums.sum() if self.n_classes == 2 else 2 * sums.max())
+        firsts = (np.cumsum(self.counts) - self.counts)[self.counts > 0]
+        sums = np.add.reduceat(np.abs(self.coef), firsts, axis=1)
+        return float(sums.sum() if self.n_classes == 2 else 2 * sums.max(initial=0.0))
 
     def linear_coefficients(self) -> np.ndarray:
         """w of every pair, for a linear kernel: sum_i coef_i x_i."""

@@ -37,12 +37,11 @@ class Sums(Part):
         columns = np.arange(len(coef), dtype=np.int32)[None, :]
         return cls(vectors, np.ascontiguousarray(coef), np.array([len(vectors)]), columns)
 
-    @classmethod
-    def side_by_side(cls, parts: Sequence[Sums]) -> Sums:
-        """Sums over the same groups of the same vectors as one, their outputs one behind the other."""
-        one, outputs = parts[0], int(parts[0].columns.max()) + 1
-        columns = np.hstack([part.columns + np.int32(k * outputs) for k, part in enumerate(parts)])
-        return cls(one.vectors, np.concatenate([part.coef for part in parts]), one.ends, columns)
+    def with_others(self, coefs: Sequence[np.ndarray]) -> Sums:
+        """The same sums with each of these coefficients, their outputs one behind the other."""
+        outputs = np.int32(self.columns.max() + 1)
+        columns = np.hstack([self.columns + k * outputs for k in range(len(coefs))], dtype=np.int32)
+        return Sums(self.vectors, np.concatenate(coefs), self.ends, columns)
 
     def of(self, X: Matrix, single: bool, threads: int) -> np.ndarray:
         """The outputs of each row of X, shape (rows, outputs); ``single`` computes kernel values in float32."""

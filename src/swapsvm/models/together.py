@@ -30,11 +30,12 @@ class Together(Decisions):
         """The class of each row by each model, shape (models, rows)."""
         step = max(BLOCK_VALUES // (len(self.models) * self._functions), 1)
         blocks = [self._winners(X[first : first + step], threads) for first in range(0, X.shape[0], step)]
-        return np.hstack(blocks) if blocks else np.empty((len(self.models), 0), dtype=int)
+        found = np.concatenate(blocks) if blocks else np.empty((0, len(self.models)), dtype=int)
+        return np.ascontiguousarray(found.T)
 
     def _winners(self, X: Matrix, threads: int) -> np.ndarray:
         decisions = self.certain_decisions(X, threads)
-        return self.models[0].winners(self._lines(decisions)).reshape(decisions.shape[:2]).T
+        return self.models[0].winners(self._lines(decisions)).reshape(decisions.shape[:2])
 
     def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
         """Decision values, shape (rows, models, functions)."""
@@ -53,7 +54,7 @@ class Together(Decisions):
 
     @cached_property
     def _sums(self) -> Sums:
-        return Sums.side_by_side([model.sums for model in self.models])
+        return self.models[0].sums.with_others([model.coef for model in self.models])
 
     @property
     def _functions(self) -> int:

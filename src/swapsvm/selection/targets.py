@@ -139,7 +139,7 @@ class Classes(Targets):
     ) -> list[float] | None:
         together = Together.of(self.scheme.models(X, kernel, groups, families))
         hits = together.winners(X[held_out.rows], threads=1) == self.labels[held_out.rows]
-        return [float(np.average(own, weights=held_out.weights)) for own in hits]
+        return np.average(hits, axis=1, weights=held_out.weights).tolist()
 
 
 @dataclass(frozen=True, eq=False)
