@@ -20,6 +20,7 @@ from .scores import Fit
 from .targets import HeldOut
 
 MOST_COEFFICIENTS = 1 << 22  # of models that are evaluated together
+MOST_LINES = 144  # of their coefficients: with more, decision values leave the cache, which takes longer than it saves
 
 Scorer = Callable[..., float]  # of scikit-learn: model, rows, targets, sample_weight
 Solved = Mapping[Name, Points]  # the solutions that models along C consist of
@@ -48,8 +49,9 @@ class Scoring:
 
     @property
     def _at_a_time(self) -> int:
-        """Coefficients are one line for each class."""
-        return max(MOST_COEFFICIENTS // (len(self.paths.targets.rows) * self.paths.X.shape[0]), 1)
+        """Coefficients of a model are one line for each class."""
+        lines = len(self.paths.targets.rows)
+        return max(min(MOST_LINES // lines, MOST_COEFFICIENTS // (lines * self.paths.X.shape[0])), 1)
 
     def _scores(self, kernel: int, path: Path, solved: Solved, first: int) -> list[float]:
         paths, targets, test = self.paths, self.paths.targets, self.paths.folds[path.fold].test
