@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from .._core import PairSolution
+from .._core import PathSolutions
 from ..arrays import Matrix
 from ..fitting.session import Session
 from ..fitting.whole import follow_whole
@@ -249,9 +249,7 @@ class Paths:
         return run
 
 
-def _read(problem: TwoSided, solutions: Sequence[PairSolution]) -> Points:
-    weights, values = np.array([at.weights for at in solutions]), np.array([at.value for at in solutions])
-    gaps = np.array([relative(at.primal_gap, at.scale) for at in solutions])
-    seconds = np.array([at.seconds for at in solutions])
-    functions = decision_functions(problem.rows, problem.positive, weights, values)
-    return Points(functions, gaps, ["gap"] * len(solutions), seconds)
+def _read(problem: TwoSided, solutions: PathSolutions) -> Points:
+    functions = decision_functions(problem.rows, problem.positive, solutions.weights, solutions.values)
+    gaps = [relative(*each) for each in zip(solutions.primal_gaps.tolist(), solutions.scales.tolist(), strict=True)]
+    return Points(functions, np.array(gaps), ["gap"] * len(solutions), solutions.seconds)
