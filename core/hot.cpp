@@ -319,7 +319,8 @@ void products(const Rows<T>& data, const KernelSpec& kernel, const Packed<V>& bl
 }
 
 template <class V>
-void update(const ColumnUpdate<V>& u, double* h, int64_t count) {
+void update(const ColumnUpdate<V>& given, double* h, int64_t count) {
+  const ColumnUpdate<V> u = given;  // its numbers stay in registers: h might overlap the original
   const double constant = u.bias * (u.add - u.sub);
   int64_t k = 0;
   for (; k + kLanes<double> <= count; k += kLanes<double>) {
@@ -393,8 +394,9 @@ Shortfall shortfall(const Scores& v, double level) {
 
 // Scores change by two rows of Q; the smallest key(score, place) of the new ones is found on the way.
 template <class V, class Key>
-Lowest update_by(const ScoreUpdate<V>& u, V* score, int64_t count, Key key) {
+Lowest update_by(const ScoreUpdate<V>& given, V* score, int64_t count, Key key) {
   constexpr int lanes = kLanes<V>;
+  const ScoreUpdate<V> u = given;  // as in update
   Vec<V> best = splat<V>(V(__builtin_inf()));
   Int<V> best_at = {}, at;
   for (int l = 0; l < lanes; ++l) at[l] = l;

@@ -32,13 +32,14 @@ void kernel_block(const Rows<T>& left, Selection rows, const Rows<T>& right, Sel
       });
 }
 
-// The sums of one group, sums[r * lines + l].
+// Adds the sums of group g, each to its column.
 template <class T, class V>
 static void fused_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
-                           Selection group, double* sums, const Team& team, bool differences) {
+                           int64_t g, double* out, const Team& team, bool differences) {
   const auto& hot = hot_kernels<T, V>();
   const int64_t lines = groups.lines, padded = (lines + hot.lanes - 1) / hot.lanes * hot.lanes;
-  std::fill_n(sums, left.size * lines, 0.0);
+  const Selection group = groups.vectors_of(g);
+  const Index* columns = groups.columns + g * lines;
   for_each_packed<V>(right, kernel, group, nullptr, hot.strip_width, differences, [&](int64_t first, Packed<V> block) {
     const int64_t strips = (block.count + hot.strip_width - 1) / hot.strip_width;
     const AlignedArray<V> coefs = aligned_array<V>(strips * hot.strip_width * padded);
@@ -50,8 +51,10 @@ static void fused_products(const Rows<T>& left, const Rows<T>& right, const Kern
                    [&](int64_t begin, const Rows<T>& data, Selection piece) {
                      std::vector<double> some(size_t(piece.count * padded), 0.0);
                      hot.products(data, kernel, block, coefs.get(), padded, piece, some.data());
-                     for (int64_t r = 0; r < piece.count; ++r)
-                       for (int64_t l = 0; l < lines; ++l) sums[(begin + r) * lines + l] += some[r * padded + l];
+                     for (int64_t r = 0; r < piece.count; ++r) {
+                       double* row = out + (begin + r) * groups.outputs;
+                       for (int64_t l = 0; l < lines; ++l) row[columns[l]] += some[size_t(r * padded + l)];
+                     }
                    });
   });
 }
@@ -84,18 +87,16 @@ static void linear_products(const Rows<T>& left, const Rows<T>& right, const Gro
 template <class T, class V>
 static void packed_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
                             double* out, const Team& team, bool differences) {
-  const int64_t lines = groups.lines;
-  std::vector<double> sums(size_t(left.size * lines));
+  if (groups.lines > 1) {
+    for (int64_t g = 0; g < groups.groups; ++g)
+      fused_products<T, V>(left, right, kernel, groups, g, out, team, differences);
+    return;
+  }
+  std::vector<double> sums(size_t(left.size));  // a single line has a faster way
   for (int64_t g = 0; g < groups.groups; ++g) {
-    const Selection group{nullptr, groups.begin(g), groups.ends[g] - groups.begin(g)};
-    if (lines == 1)  // has a faster way
-      fused_product<T, V>(left, all_rows(left.size), right, group, kernel, groups.coef + group.first, sums.data(), team,
-                          differences);
-    else
-      fused_products<T, V>(left, right, kernel, groups, group, sums.data(), team, differences);
-    const Index* columns = groups.columns + g * lines;
-    for (int64_t r = 0; r < left.size; ++r)
-      for (int64_t l = 0; l < lines; ++l) out[r * groups.outputs + columns[l]] += sums[size_t(r * lines + l)];
+    fused_product<T, V>(left, all_rows(left.size), right, groups.vectors_of(g), kernel, groups.coef + groups.begin(g),
+                        sums.data(), team, differences);
+    for (int64_t r = 0; r < left.size; ++r) out[r * groups.outputs + groups.columns[g]] += sums[size_t(r)];
   }
 }
 

@@ -35,6 +35,7 @@ struct Groups {
   int64_t vectors = 0, groups = 0, lines = 0, outputs = 0;
 
   int64_t begin(int64_t group) const { return group > 0 ? ends[group - 1] : 0; }
+  Selection vectors_of(int64_t group) const { return {nullptr, begin(group), ends[group] - begin(group)}; }
 };
 
 // out[r * outputs + columns[g * lines + l]] += sum of coef[l * vectors + c] k(left_r, right_c) over the vectors c of

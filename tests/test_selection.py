@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from swapsvm import SVC, SVCCV, Gram
 from swapsvm.kernels import Rbf
+from swapsvm.models.sums import Sums
 from swapsvm.problems import L2SVC
-from swapsvm.selection.paths import pieces
+from swapsvm.selection.layout import pieces
 from swapsvm.selection.scores import Fit as ScoredFit
 from swapsvm.selection.scores import best, one_standard_error, results_of
 from swapsvm.state import KernelState
@@ -190,6 +191,44 @@ def test_a_callable_sees_a_fitted_model():
     search = SVCCV(CS, [0.2], cv=3, scoring=lambda model, X, y: -model.n_support_.sum()).fit(X, y)
     assert search.best_params_["C"] == 64.0  # the fewest support vectors
     assert (search.cv_results_["mean_test_score"] < 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::swapsvm.ScalingWarning")
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SETS)
+def test_models_scored_together_have_the_scores_of_each(name, weighted, multiclass):
+    """Without ``scoring`` each model is an estimator with a score of its own, which is the accuracy as well."""
+    X, y = SETS[name]()
+    weights = np.random.default_rng(0).uniform(0.5, 3, len(y)) if weighted else None
+    settings = {"cv": 3, "multiclass": multiclass, "refit": False}
+    joint, each = (SVCCV(CS, GAMMAS, scoring=scoring, **settings).fit(X, y, weights) for scoring in ("accuracy", None))
+    np.testing.assert_array_equal(split_scores(joint), split_scores(each))
+    np.testing.assert_array_equal(joint.cv_results_["max_relative_gap"], each.cv_results_["max_relative_gap"])
+
+
+@pytest.mark.parametrize(
+    "limit", ["scoring.MOST_COEFFICIENTS", "paths.MOST_KEPT"], ids=["one model at a time", "layouts made again"]
+)
+def test_limits_of_memory_change_no_score(limit, monkeypatch):
+    X, y = few_digits()
+    plain = SVCCV(CS, GAMMAS, cv=3, refit=False).fit(X, y)
+    monkeypatch.setattr(f"swapsvm.selection.{limit}", 0)
+    small = SVCCV(CS, GAMMAS, cv=3, refit=False).fit(X, y)
+    np.testing.assert_array_equal(split_scores(small), split_scores(plain))
+
+
+def test_models_of_a_fold_are_evaluated_at_once(monkeypatch):
+    asked, original = [], Sums.of
+
+    def counted(self, rows, single, threads):
+        asked.append(rows.shape[0])
+        return original(self, rows, single, threads)
+
+    monkeypatch.setattr(Sums, "of", counted)
+    X, y = load_iris(return_X_y=True)
+    SVCCV([0.25, 1.0, 4.0, 16.0, 64.0], GAMMAS, cv=3, refit=False).fit(X, y)
+    assert asked == [50] * 6  # for each gamma and fold
 
 
 # ---- rules --------------------------------------------------------------------------------------------------

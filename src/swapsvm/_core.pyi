@@ -650,11 +650,32 @@ class PairSolution:
     def records(self) -> bytes:
         """As in the trace of a run, as bytes."""
 
-@overload
-def solve_paths(gram: Gram32, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[list[PairSolution]]: ...
+class PathSolutions:
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, arg: int, /) -> PairSolution: ...
+
+    @property
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """One line for each C."""
+
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def scales(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def primal_gaps(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def seconds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
 @overload
-def solve_paths(gram: Gram64, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[list[PairSolution]]: ...
+def solve_paths(gram: Gram32, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[PathSolutions]: ...
+
+@overload
+def solve_paths(gram: Gram64, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[PathSolutions]: ...
 
 class DualDescent:
     @overload

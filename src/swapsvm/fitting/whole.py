@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._core import PairSolution, StopToken, WholeOptions, solve_paths
+from .._core import PairSolution, PathSolutions, StopToken, WholeOptions, solve_paths
 from ..certificates import MARGIN
 from ..gram import Gram
 from ..kernels import Function
@@ -48,7 +48,7 @@ def follow_whole(
     tol: float,
     token: StopToken,
     noted: Callable[[], None] | None = None,
-) -> list[list[PairSolution]]:
+) -> list[PathSolutions]:
     """For each problem, with its weights of all rows, the solutions along C, as far as one step was enough for each.
 
     ``noted`` is called after each of them.

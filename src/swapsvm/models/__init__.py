@@ -9,6 +9,7 @@
                          └─ AgainstRest    one function for each class: SVC(multiclass="ovr")
 
     Sums       of kernel values over groups of vectors, which all of them are made of
+    Together   several models over the same vectors, evaluated as one
     Scheme     which problems several classes are made into, and which of these models
 """
 
@@ -18,6 +19,7 @@ from .center import Center
 from .expansion import Expansion
 from .pairwise import Pair, Pairwise, sides
 from .schemes import SCHEMES, Name, Scheme, scheme_of
+from .together import Together
 from .vectors import Vectors
 from .votes import count_votes, has_sure_winner, one_versus_rest
 
@@ -31,6 +33,7 @@ __all__ = [
     "Pair",
     "Pairwise",
     "Scheme",
+    "Together",
     "Vectors",
     "count_votes",
     "has_sure_winner",

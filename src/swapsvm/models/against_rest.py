@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients
+from ..problems import Coefficients, Family
 from .by_class import ByClass, vectors_by_class
 from .sums import Sums
 
@@ -31,22 +31,30 @@ class AgainstRest(ByClass):
         cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Mapping[int, Coefficients]
     ) -> AgainstRest:
         """From the training rows of each class and the function of each class that had any."""
-        vectors, counts, place = vectors_by_class(X, kernel, groups, functions.values())
-        coef, intercept = np.zeros((len(groups), len(vectors))), np.zeros(len(groups))
-        for c, function in functions.items():
-            coef[c, place[function.rows]] = function.coef
-            intercept[c] = function.intercept
-        return cls(vectors, counts, coef, intercept, tuple(c for c, rows in enumerate(groups) if len(rows)))
+        return cls.several(X, kernel, groups, {c: function.alone() for c, function in functions.items()})[0]
 
-    def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
-        """Decision values, shape (rows, classes); -inf for classes without training rows."""
-        decisions = self._sums.of(X, single, threads)
-        decisions += self.intercept
+    @classmethod
+    def several(
+        cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Mapping[int, Family]
+    ) -> list[AgainstRest]:
+        """The models of the first functions of all classes, of the second ones and so on, over the same vectors."""
+        vectors, counts, place = vectors_by_class(X, kernel, groups, families.values())
+        count = len(next(iter(families.values())))
+        coefs, intercepts = np.zeros((count, len(groups), len(vectors))), np.zeros((count, len(groups)))
+        for c, family in families.items():
+            coefs[:, c, place[family.rows]] = family.coef
+            intercepts[:, c] = family.intercept
+        present = tuple(c for c, rows in enumerate(groups) if len(rows))
+        return [cls(vectors, counts, *own, present) for own in zip(coefs, intercepts, strict=True)]
+
+    def decided(self, sums: np.ndarray) -> np.ndarray:
+        """Decision values from their sums, which they replace; -inf for classes without training rows."""
+        decisions = super().decided(sums)
         decisions[:, [c for c in range(self.n_classes) if c not in self.present]] = -np.inf
         return decisions
 
     @cached_property
-    def _sums(self) -> Sums:
+    def sums(self) -> Sums:
         return Sums.of_all(self.vectors, self.coef)
 
     def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:

@@ -10,22 +10,57 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel, Rbf
-from ..problems import Coefficients
+from ..problems import Family
 from .part import Part
+from .sums import Sums
 from .vectors import Vectors
 
 FEW_VALUES = 1 << 16  # kernel values that are computed in double at once: bounds for single precision would take longer
 
 
 @dataclass(frozen=True, eq=False)
-class ByClass(Part, ABC):
-    """Decision functions over one set of support vectors.
+class Decisions(Part, ABC):
+    """Decision functions over one set of support vectors."""
+
+    vectors: Vectors
+
+    @abstractmethod
+    def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
+        """Decision values, functions last; ``single`` computes kernel values in float32."""
+
+    @abstractmethod
+    def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """Whether the class of each row stays the same if its decision values change by at most its bound."""
+
+    @abstractmethod
+    def largest_sum(self) -> float:
+        """The largest sum of absolute coefficients of any function, or a bound on it."""
+
+    def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
+        """Decision values that lead to the same class as those of double precision, but faster.
+
+        Kernel values are computed in single precision, with a bound on the rounding of their sum. Rows whose class
+        could depend on it are computed again in double.
+        """
+        in_double = X.dtype == self.vectors.rows.dtype == np.float64
+        few = X.shape[0] * len(self.vectors) <= FEW_VALUES
+        if few or not in_double or not isinstance(self.vectors.kernel, Rbf):
+            return self.decisions(X, threads)
+        decisions = self.decisions(X, threads, single=True)
+        doubtful = ~self.are_certain(decisions, self.vectors.rounding(X, self.largest_sum()))
+        if doubtful.any():
+            decisions[doubtful] = self.decisions(X[np.flatnonzero(doubtful)], threads)
+        return decisions
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass(Decisions):
+    """A model of several classes.
 
     ``counts`` holds the number of vectors per class, ``coef`` has one column per vector, and ``present`` lists the
     classes that had rows of positive weight: the others are never predicted.
     """
 
-    vectors: Vectors
     counts: np.ndarray
     coef: np.ndarray
     intercept: np.ndarray
@@ -36,17 +71,19 @@ class ByClass(Part, ABC):
     def lines_and_functions(n_classes: int) -> tuple[int, int]:
         """The number of rows of ``coef``, and of intercepts."""
 
+    @property
     @abstractmethod
+    def sums(self) -> Sums:
+        """What decision values are made of."""
+
     def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
-        """Decision values, one column per function; ``single`` computes kernel values in float32."""
+        """Decision values, shape (rows, functions); ``single`` computes kernel values in float32."""
+        return self.decided(self.sums.of(X, single, threads))
 
-    @abstractmethod
-    def are_certain(self, decisions: np.ndarray, bound: np.ndarray) -> np.ndarray:
-        """Whether the class of each row stays the same if its decision values change by at most its bound."""
-
-    @abstractmethod
-    def largest_sum(self) -> float:
-        """The largest sum of absolute coefficients of any function, or a bound on it."""
+    def decided(self, sums: np.ndarray) -> np.ndarray:
+        """Decision values from their sums, which they replace."""
+        sums += self.intercept
+        return sums
 
     @abstractmethod
     def scores(self, decisions: np.ndarray) -> np.ndarray:
@@ -74,29 +111,13 @@ class ByClass(Part, ABC):
         end = int(self.counts[: c + 1].sum())
         return slice(end - int(self.counts[c]), end)
 
-    def certain_decisions(self, X: Matrix, threads: int = 0) -> np.ndarray:
-        """Decision values that lead to the same class as those of double precision, but faster.
-
-        Kernel values are computed in single precision, with a bound on the rounding of their sum. Rows whose class
-        could depend on it are computed again in double.
-        """
-        in_double = X.dtype == self.vectors.rows.dtype == np.float64
-        few = X.shape[0] * len(self.vectors) <= FEW_VALUES
-        if few or not in_double or not isinstance(self.vectors.kernel, Rbf):
-            return self.decisions(X, threads)
-        decisions = self.decisions(X, threads, single=True)
-        doubtful = ~self.are_certain(decisions, self.vectors.rounding(X, self.largest_sum()))
-        if doubtful.any():
-            decisions[doubtful] = self.decisions(X[np.flatnonzero(doubtful)], threads)
-        return decisions
-
 
 def vectors_by_class(
-    X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Iterable[Coefficients]
+    X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Iterable[Family]
 ) -> tuple[Vectors, np.ndarray, np.ndarray]:
     """The rows that any function uses, in the order of their classes; how many of each; the place of every row."""
     used = np.zeros(X.shape[0], dtype=bool)
-    used[np.concatenate([function.rows for function in functions])] = True
+    used[np.concatenate([family.rows for family in families])] = True
     by_class = [rows[used[rows]] for rows in groups]
     vectors = Vectors.of(X, kernel, np.concatenate(by_class))
     place = np.full(X.shape[0], -1)

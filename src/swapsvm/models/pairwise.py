@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients
+from ..problems import Coefficients, Family
 from .by_class import ByClass, vectors_by_class
 from .sums import Sums
 from .vectors import Vectors
@@ -51,21 +51,30 @@ class Pairwise(ByClass):
 
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
-        found = list(functions.values())
-        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
-        model = cls._of_zeros(vectors, counts, [c for c, own in enumerate(groups) if len(own)])
-        at, pairs = place[np.concatenate([function.rows for function in found])], np.array(list(functions))
-        first, second = np.repeat(pairs, [len(function.rows) for function in found], axis=0).T
-        lines = _lines(first, second, model.owner[at], len(groups))
-        model.coef[lines, at] = np.concatenate([function.coef for function in found])
-        model.intercept[model._places[pairs[:, 0], pairs[:, 1]]] = [function.intercept for function in found]
-        return model
+        return cls.several(X, kernel, groups, {pair: function.alone() for pair, function in functions.items()})[0]
 
     @classmethod
-    def _of_zeros(cls, vectors: Vectors, counts: Sequence[int] | np.ndarray, present: Sequence[int]) -> Pairwise:
-        lines, n_pairs = cls.lines_and_functions(len(counts))
-        coef, intercept = np.zeros((lines, len(vectors))), np.zeros(n_pairs)
-        return cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(present))
+    def several(
+        cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Mapping[Pair, Family]
+    ) -> list[Pairwise]:
+        """The models of the first functions of all pairs, of the second ones and so on, over the same vectors."""
+        found, pairs = list(families.values()), np.array(list(families))
+        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
+        at, owner = place[np.concatenate([family.rows for family in found])], np.repeat(np.arange(len(groups)), counts)
+        first, second = np.repeat(pairs, [len(family.rows) for family in found], axis=0).T
+        coefs, intercepts = cls._zeros(len(found[0]), len(vectors), len(groups))
+        coefs[:, _lines(first, second, owner[at], len(groups)), at] = np.hstack([family.coef for family in found])
+        intercepts[:, _places_of(len(groups))[0][pairs[:, 0], pairs[:, 1]]] = np.transpose(
+            [family.intercept for family in found]
+        )
+        present = tuple(c for c, own in enumerate(groups) if len(own))
+        return [cls(vectors, counts, *own, present) for own in zip(coefs, intercepts, strict=True)]
+
+    @classmethod
+    def _zeros(cls, models: int, vectors: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts of several models."""
+        lines, n_pairs = cls.lines_and_functions(n_classes)
+        return np.zeros((models, lines, vectors)), np.zeros((models, n_pairs))
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -103,7 +112,8 @@ class Pairwise(ByClass):
     ) -> Pairwise:
         """The inverse of ``between``: ``coefs[c][d]`` and ``constants[c, d]`` for all classes c and d."""
         n_classes = len(counts)
-        model = cls._of_zeros(vectors, counts, range(n_classes))
+        (coef,), (intercept,) = cls._zeros(1, len(vectors), n_classes)
+        model = cls(vectors, np.asarray(counts, dtype=np.int32), coef, intercept, tuple(range(n_classes)))
         for k, pair in enumerate(model.pairs):
             positive, negative = sides(pair, n_classes)
             model.intercept[k] = constants[positive, negative]
@@ -112,14 +122,8 @@ class Pairwise(ByClass):
                 model.coef[line, model.own(c)] = sign * coefs[c][d]
         return model
 
-    def decisions(self, X: Matrix, threads: int = 0, single: bool = False) -> np.ndarray:
-        """Decision values, shape (rows, pairs); ``single`` computes kernel values in float32."""
-        decisions = self._sums.of(X, single, threads)
-        decisions += self.intercept
-        return decisions
-
     @cached_property
-    def _sums(self) -> Sums:
+    def sums(self) -> Sums:
         if self.n_classes == 2:
             return Sums.of_all(self.vectors, self.coef)
         _, others = _places_of(self.n_classes)
@@ -143,9 +147,9 @@ class Pairwise(ByClass):
 
     def largest_sum(self) -> float:
         """The largest sum of absolute coefficients in any pair: two classes, one row of coefficients each."""
-        owner = self.owner
-        sums = np.array([np.bincount(owner, row, minlength=self.n_classes) for row in np.abs(self.coef)])
-        return float(sums.sum() if self.n_classes == 2 else 2 * sums.max())
+        firsts = (np.cumsum(self.counts) - self.counts)[self.counts > 0]
+        sums = np.add.reduceat(np.abs(self.coef), firsts, axis=1)
+        return float(sums.sum() if self.n_classes == 2 else 2 * sums.max(initial=0.0))
 
     def linear_coefficients(self) -> np.ndarray:
         """w of every pair, for a linear kernel: sum_i coef_i x_i."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients
+from ..problems import Coefficients, Family
 from .against_rest import AgainstRest
 from .by_class import ByClass
 from .pairwise import Pair, Pairwise, sides
@@ -33,6 +33,10 @@ class Scheme(ABC):
         """The model that the functions of all problems make."""
 
     @abstractmethod
+    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> Sequence[ByClass]:
+        """The models of the first functions of all problems, of the second ones and so on, over the same vectors."""
+
+    @abstractmethod
     def part(
         self, X: Matrix, kernel: Kernel, groups: Rows, name: Name, function: Coefficients
     ) -> tuple[ByClass, list[int]]:
@@ -50,6 +54,9 @@ class OneVersusOne(Scheme):
 
     def model(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Mapping[Name, Coefficients]) -> Pairwise:
         return Pairwise.of(X, kernel, groups, {_pair(name): function for name, function in functions.items()})
+
+    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> list[Pairwise]:
+        return Pairwise.several(X, kernel, groups, {_pair(name): family for name, family in families.items()})
 
     def part(
         self, X: Matrix, kernel: Kernel, groups: Rows, name: Name, function: Coefficients
@@ -70,6 +77,9 @@ class OneVersusRest(Scheme):
 
     def model(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Mapping[Name, Coefficients]) -> AgainstRest:
         return AgainstRest.of(X, kernel, groups, {c: function for (c,), function in functions.items()})
+
+    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> list[AgainstRest]:
+        return AgainstRest.several(X, kernel, groups, {c: family for (c,), family in families.items()})
 
     def part(
         self, X: Matrix, kernel: Kernel, groups: Rows, name: Name, function: Coefficients

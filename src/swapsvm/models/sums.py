@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,12 @@ class Sums(Part):
         """One group of all vectors, and an output for each line of coefficients."""
         columns = np.arange(len(coef), dtype=np.int32)[None, :]
         return cls(vectors, np.ascontiguousarray(coef), np.array([len(vectors)]), columns)
+
+    def with_others(self, coefs: Sequence[np.ndarray]) -> Sums:
+        """The same sums with each of these coefficients, their outputs one behind the other."""
+        outputs = np.int32(self.columns.max() + 1)
+        columns = np.hstack([self.columns + k * outputs for k in range(len(coefs))], dtype=np.int32)
+        return Sums(self.vectors, np.concatenate(coefs), self.ends, columns)
 
     def of(self, X: Matrix, single: bool, threads: int) -> np.ndarray:
         """The outputs of each row of X, shape (rows, outputs); ``single`` computes kernel values in float32."""

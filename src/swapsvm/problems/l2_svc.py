@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..gram import Gram
-from .quadratic import Coefficients, Quadratic
+from .quadratic import Coefficients, Family, Quadratic
 
 Groups = int | Sequence[int]
 
@@ -57,23 +57,27 @@ class L2SVC(Quadratic):
 
     def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""
-        if not value < 0:
-            raise ValueError(
-                f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
-                "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
-            )
-        rows, positive = self._rows
-        (support,) = weights.nonzero()
-        coef = weights[support] / -value
-        coef[support.searchsorted(positive) :] *= -1.0  # groups of positive sign come first
-        return Coefficients(rows[support], coef, float(coef.sum()))
+        return decision_functions(*self._rows, weights[None, :], np.array([value])).at(0)
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray, int]:
-        """The row of each variable, and how many have a positive sign; the same for all points of a path."""
+        """The row of each variable, and how many have a positive sign, which come first."""
         rows = [self.gram.groups[group] for group, _ in self.segments]
         positive = sum(len(own) for own, (_, sign) in zip(rows, self.segments, strict=True) if sign > 0)
         return np.concatenate(rows), positive
+
+
+def decision_functions(rows: np.ndarray, positive: int, weights: np.ndarray, values: np.ndarray) -> Family:
+    """One for each line of weights, which are those of variables of these rows, the positive ones first."""
+    if not (values < 0).all():
+        raise ValueError(
+            f"a'Qa = {-values.max():.3g} is not positive, so there is no decision function: the kernel is not positive "
+            "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
+        )
+    (support,) = weights.sum(axis=0).nonzero()  # none is negative
+    coef = weights[:, support] / -values[:, None]
+    coef[:, support.searchsorted(positive) :] *= -1.0
+    return Family(rows[support], coef, coef.sum(axis=1))
 
 
 def _listed(groups: Groups) -> list[int]:

@@ -74,6 +74,40 @@ class Coefficients:
     coef: np.ndarray
     intercept: float
 
+    def alone(self) -> Family:
+        """A family of this function only."""
+        return Family(self.rows, self.coef[None, :], np.array([self.intercept]))
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Several such functions over the same rows, such as the solutions of a problem along C."""
+
+    rows: np.ndarray
+    coef: np.ndarray  # (functions, rows)
+    intercept: np.ndarray
+
+    @classmethod
+    def of(cls, functions: Sequence[Coefficients]) -> Family:
+        """These functions over all rows that any of them uses."""
+        rows = np.unique(np.concatenate([function.rows for function in functions]))
+        coef = np.zeros((len(functions), len(rows)))
+        for own, function in zip(coef, functions, strict=True):
+            own[rows.searchsorted(function.rows)] = function.coef
+        return cls(rows, coef, np.array([function.intercept for function in functions]))
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def at(self, number: int) -> Coefficients:
+        """One of the functions, over the rows that it uses."""
+        (used,) = self.coef[number].nonzero()
+        return Coefficients(self.rows[used], self.coef[number, used], float(self.intercept[number]))
+
+    def part(self, some: slice) -> Family:
+        """Some of the functions, over the same rows."""
+        return Family(self.rows, self.coef[some], self.intercept[some])
+
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import product
 
 from ..fitting.callbacks import SearchTasks
 from ..fitting.workers import Cancelled
 from ..models import Name
+from .layout import Path
 from .limits import SearchTime
-from .paths import Job, Path, PathPoint, Paths, Points
+from .paths import Job, Points
 from .scores import MISSED, Fit
+from .scoring import Scoring
 
 Place = tuple[int, int, int]  # of a candidate: its kernel, its variant, its C
-Solved = dict[Name, PathPoint]  # the solutions that make a model
-Score = Callable[[Place, int, Solved], Fit]  # of a candidate in a fold
 
 
 class Fits:
-    """Every candidate in every fold. A model is scored by the thread that finds the last of its points."""
+    """Every candidate in every fold. Models along C are scored by the thread that finds the last of their points."""
 
-    def __init__(self, paths: Paths, score: Score, time: SearchTime) -> None:
-        self._paths, self._score, self._time, self._lock = paths, score, time, threading.Lock()
+    def __init__(self, scoring: Scoring, time: SearchTime) -> None:
+        self._paths, self._scoring, self._time, self._lock = scoring.paths, scoring, time, threading.Lock()
         self._solved: dict[tuple[int, int, int], dict[Name, Points]] = {}  # by kernel, fold and variant
         self._fits: dict[tuple[Place, int], Fit] = {}
 
@@ -55,16 +54,22 @@ class Fits:
 
     def _note(self, job: Job, path: Path, points: Points, cancelled: Cancelled) -> float:
         """Keep the points of a path and score the models that they complete; the seconds that scores took."""
-        began = self._time.clock()
+        began, key = self._time.clock(), (job.kernel, path.fold, path.variant)
         with self._lock:
-            solved = self._solved.setdefault((job.kernel, path.fold, path.variant), {})
+            solved = self._solved.setdefault(key, {})
             solved[path.name] = points
             complete = len(solved) == len(self._paths.names[path.fold])
-        for C in self._paths.order if complete else ():
-            if cancelled.is_set() or self._time.is_over():
-                break
-            if all(C in found for found in solved.values()):
-                place = job.kernel, path.variant, C
-                fit = self._score(place, path.fold, {name: found[C] for name, found in solved.items()})
-                self._fits[place, path.fold] = fit
+            if complete:
+                del self._solved[key]
+        if complete:
+            self._score(job.kernel, path, solved, cancelled)
         return self._time.clock() - began
+
+    def _score(self, kernel: int, path: Path, solved: dict[Name, Points], cancelled: Cancelled) -> None:
+        order, found = iter(self._paths.order), self._scoring.fits(kernel, path, solved)
+        while not cancelled.is_set() and not self._time.is_over():
+            some = next(found, None)
+            if some is None:
+                return
+            for fit, C in zip(some, order, strict=False):
+                self._fits[(kernel, path.variant, C), path.fold] = fit

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from .._core import PairSolution
+from .._core import PathSolutions
 from ..arrays import Matrix
 from ..fitting.session import Session
 from ..fitting.whole import follow_whole
@@ -23,24 +23,18 @@ from ..fitting.workers import Cancelled
 from ..gram import Gram
 from ..kernels import Function, Kernel, Precomputed
 from ..models import Name
-from ..problems import Coefficients
+from ..problems import Coefficients, Family, decision_functions
 from ..run import Run
 from ..state import KernelState
 from ..stopping import Gap, Seconds, Stop, relative
+from .layout import Fold, Layout, Path, TwoSided, pieces
 from .progress import FitObserver, SearchProgress
 from .targets import Problem, Targets, TrainingRows
 
 WHOLE = 0.5  # part of the budget for the matrix of all kernel values of a job, in double: certificates read it, too
 SHORTEST = 1e-3  # seconds of the first fit of a path
 START = 20  # random rows on which the first fit of a path begins
-
-
-@dataclass(frozen=True)
-class Fold:
-    """One split: the rows held out, and the weights of all rows in training; 0 for rows that are not trained on."""
-
-    test: np.ndarray
-    weights: np.ndarray
+MOST_KEPT = 1 << 22  # rows x groups: larger layouts are made again for each kernel
 
 
 @dataclass(frozen=True)
@@ -53,16 +47,29 @@ class PathPoint:
     seconds: float
 
 
-Points = dict[int, PathPoint]  # of a path, by the place of their C
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The solutions of one problem along C, in the order in which the path visits them: at least one."""
 
+    functions: Family
+    relative_gaps: np.ndarray
+    stop_reasons: list[str]
+    seconds: np.ndarray
 
-@dataclass(frozen=True)
-class Path:
-    """One problem of a variant in one fold, at all values of C."""
+    @classmethod
+    def of(cls, points: Sequence[PathPoint], rows: np.ndarray) -> Points:
+        """These solutions, whose functions are over ``rows`` of the data."""
+        functions = Family.of([point.function for point in points])
+        functions = replace(functions, rows=rows[functions.rows])
+        gaps, seconds = (np.array([getattr(point, name) for point in points]) for name in ("relative_gap", "seconds"))
+        return cls(functions, gaps, [point.stop_reason for point in points], seconds)
 
-    fold: int
-    variant: int
-    name: Name
+    def __len__(self) -> int:
+        return len(self.stop_reasons)
+
+    def part(self, some: slice) -> Points:
+        """Some of them."""
+        return Points(self.functions.part(some), self.relative_gaps[some], self.stop_reasons[some], self.seconds[some])
 
 
 @dataclass(frozen=True)
@@ -72,40 +79,6 @@ class Job:
     kernel: int
     groups: Name  # of the targets
     paths: tuple[Path, ...]
-
-
-class SharedRows:
-    """The Gram of a job, in groups of rows that the same folds train on."""
-
-    def __init__(self, paths: Paths, job: Job, threads: int) -> None:
-        self._folds = tuple(sorted({path.fold for path in job.paths}))
-        self._pieces = [(g, *piece) for g in job.groups for piece in paths.pieces(g, self._folds)]
-        X, kernel, groups = paths.X, paths.kernels[job.kernel], [rows for _, rows, _ in self._pieces]
-        self.rows = np.arange(X.shape[0])
-        if not isinstance(kernel, Precomputed):  # groups lie one behind the other: a range is read faster than a list
-            self.rows = np.concatenate(groups)
-            X, groups = X[self.rows], np.split(np.arange(len(self.rows)), np.cumsum([len(g) for g in groups])[:-1])
-        dtype, megabytes = paths.dtype, paths.megabytes
-        if len(job.paths) > 1 and 8 * len(self.rows) ** 2 <= WHOLE * megabytes * 2**20:
-            every, dtype = np.arange(len(self.rows)), np.dtype(np.float64)
-            X = Gram(kernel, X, dtype=dtype, cache_size=megabytes, n_threads=threads).block(every, every)
-            kernel, megabytes = Precomputed(), (1 - WHOLE) * megabytes
-        self.gram = Gram(kernel, X, groups=groups, dtype=dtype, cache_size=megabytes, n_threads=threads, checked=False)
-
-    def of(self, fold: int, weights: np.ndarray) -> TrainingRows:
-        """The rows of a fold, with the weights of all rows of the data."""
-        place, groups = self._folds.index(fold), dict[int, list[int]]()
-        for number, (group, _, trained) in enumerate(self._pieces):
-            if trained[place]:
-                groups.setdefault(group, []).append(number)
-        own = weights[self.rows]
-        return TrainingRows(self.gram, groups, self.rows, own if (own[own > 0] != 1).any() else None)
-
-
-def pieces(rows: np.ndarray, trained: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Groups of rows that the same folds train on, and these folds; rows of no fold are left out."""
-    patterns, which = np.unique(trained[rows], axis=0, return_inverse=True)
-    return [(rows[which.ravel() == p], pattern) for p, pattern in enumerate(patterns) if pattern.any()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +111,21 @@ class Paths:
         """The rows of each group that a fold trains on."""
         return self._groups[fold]
 
-    def pieces(self, group: int, folds: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows of a group in pieces that the same of these folds train on. All kernels have the same."""
+    def _layout(self, job: Job) -> Layout:
+        key = job.groups, job.paths
+        if key in self._layouts:
+            return self._layouts[key]
+        folds = tuple(sorted({path.fold for path in job.paths}))
+        own = [(g, *piece) for g in job.groups for piece in self._pieces_of(g, folds)]
+        layout = Layout.of(self.targets, {fold: self.folds[fold] for fold in folds}, own)
+        if isinstance(self.kernels[job.kernel], Precomputed):
+            layout = layout.in_place(self.X.shape[0])
+        if len(self.targets.rows) * self.X.shape[0] <= MOST_KEPT:
+            self._layouts[key] = layout
+        return layout
+
+    def _pieces_of(self, group: int, folds: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The rows of a group in pieces that the same of these folds train on."""
         if (group, folds) not in self._pieces:
             trained = np.column_stack([self.folds[fold].weights > 0 for fold in folds])
             self._pieces[group, folds] = pieces(self.targets.rows[group], trained)
@@ -147,6 +133,10 @@ class Paths:
 
     @cached_property
     def _pieces(self) -> dict[tuple[int, tuple[int, ...]], list[tuple[np.ndarray, np.ndarray]]]:
+        return {}
+
+    @cached_property
+    def _layouts(self) -> dict[tuple[Name, tuple[Path, ...]], Layout]:
         return {}
 
     @cached_property
@@ -185,38 +175,46 @@ class Paths:
 
     def solve(self, job: Job, end: float, threads: int, cancelled: Cancelled) -> Iterator[tuple[Path, Points]]:
         """Each path of a job with its points, at least one; they are to end at this time of the session's clock."""
-        clock = self.session.clock
-        shared = SharedRows(self, job, threads)
-        followed = self._follow_whole(job, shared, end) if self._is_whole(job, shared.gram) else {}
+        clock, layout = self.session.clock, self._layout(job)
+        gram = self._gram(job, layout, threads)
+        followed = self._follow_whole(job, layout, gram, end)
         yield from followed.items()
         others = [path for path in job.paths if path not in followed]
         for number, path in enumerate(others):
             began = clock()
             own_end = began + max(end - began, 0.0) / (len(others) - number)
-            training = shared.of(path.fold, self.folds[path.fold].weights)
+            trained = layout.trained[path.fold]
+            training = TrainingRows(gram, trained.groups, layout.rows, trained.weights)
             problems = self.targets.along([self.Cs[C] for C in self.order], path.name, path.variant, training)
-            points = zip(self.order, self._points(problems, own_end, cancelled), strict=False)
-            yield path, {C: replace(point, function=_of_rows(point.function, shared.rows)) for C, point in points}
+            points = list(self._points(problems, own_end, cancelled))
+            if points:  # none if the search is cancelled
+                yield path, Points.of(points, layout.rows)
 
-    def _is_whole(self, job: Job, gram: Gram) -> bool:
-        rows = max(sum(len(self.groups(path.fold)[g]) for g in job.groups) for path in job.paths)
-        return rows <= gram.largest_whole and not isinstance(gram.kernel, Function)
+    def _gram(self, job: Job, layout: Layout, threads: int) -> Gram:
+        """The Gram of a job; of all its values, in double, if they fit into memory and several paths read them."""
+        X, kernel, dtype, megabytes = self.X, self.kernels[job.kernel], self.dtype, self.megabytes
+        if not isinstance(kernel, Precomputed):
+            X = X[layout.rows]
+        if len(job.paths) > 1 and 8 * len(layout.rows) ** 2 <= WHOLE * megabytes * 2**20:
+            every, dtype = np.arange(len(layout.rows)), np.dtype(np.float64)
+            X = Gram(kernel, X, dtype=dtype, cache_size=megabytes, n_threads=threads).block(every, every)
+            kernel, megabytes = Precomputed(), (1 - WHOLE) * megabytes
+        groups = layout.groups
+        return Gram(kernel, X, groups=groups, dtype=dtype, cache_size=megabytes, n_threads=threads, checked=False)
 
-    def _follow_whole(self, job: Job, shared: SharedRows, end: float) -> dict[Path, Points]:
+    def _follow_whole(self, job: Job, layout: Layout, gram: Gram, end: float) -> dict[Path, Points]:
         """The paths that the core could follow to their end in one call."""
-        session, training = self.session, [shared.of(p.fold, self.folds[p.fold].weights) for p in job.paths]
-        sides = [self.targets.sides(path.name, rows) for path, rows in zip(job.paths, training, strict=True)]
-        problems = [found for found in sides if found is not None]
-        if len(problems) < len(sides):
+        if layout.most_rows > gram.largest_whole or isinstance(gram.kernel, Function):
             return {}
-        Cs, weights = [self.Cs[C] for C in self.order], [rows.weights for rows in training]
+        problems = {path: problem for path in job.paths if (problem := layout.two_sided(path))}
+        Cs, session = [self.Cs[C] for C in self.order], self.session
         tol, token, noted = session.settings.tol, session.token_until(end), self.progress.on_fit()
-        solutions = follow_whole(shared.gram, problems, weights, Cs, tol, token, noted)
+        sides, weights = [own.sides for own in problems.values()], [own.weights for own in problems.values()]
+        solutions = follow_whole(gram, sides, weights, Cs, tol, token, noted) if problems else []
         found = {}
-        for path, rows, points in zip(job.paths, training, solutions, strict=True):
+        for (path, problem), points in zip(problems.items(), solutions, strict=True):
             if len(points) == len(Cs):
-                problem = next(self.targets.along([1.0], path.name, path.variant, rows))
-                found[path] = dict(zip(self.order, _read(problem, points, shared.rows), strict=True))
+                found[path] = _read(problem, points)
             else:
                 self.progress.forget(len(points))
         return found
@@ -251,12 +249,7 @@ class Paths:
         return run
 
 
-def _read(problem: Problem, solutions: Sequence[PairSolution], rows: np.ndarray) -> Iterator[PathPoint]:
-    for solution in solutions:
-        function = _of_rows(problem.model(solution.weights, solution.value), rows)
-        yield PathPoint(function, relative(solution.primal_gap, solution.scale), "gap", solution.seconds)
-
-
-def _of_rows(function: Coefficients, rows: np.ndarray) -> Coefficients:
-    """The same function over rows of all data."""
-    return Coefficients(rows[function.rows], function.coef, function.intercept)
+def _read(problem: TwoSided, solutions: PathSolutions) -> Points:
+    functions = decision_functions(problem.rows, problem.positive, solutions.weights, solutions.values)
+    gaps = [relative(*each) for each in zip(solutions.primal_gaps.tolist(), solutions.scales.tolist(), strict=True)]
+    return Points(functions, np.array(gaps), ["gap"] * len(solutions), solutions.seconds)

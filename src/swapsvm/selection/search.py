@@ -7,7 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -30,11 +29,13 @@ from ..fitting.workers import thread_limit
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
 from ..stopping import Seconds
-from .fits import Fits, Place, Solved
+from .fits import Fits, Place
+from .layout import Fold
 from .limits import SearchTime
-from .paths import Fold, Paths
+from .paths import Paths
 from .progress import SearchProgress
 from .scores import RULES, Fit, draw_scores, results_of
+from .scoring import Scoring
 from .shortfall import check_scored, warn_of_gaps, warn_of_missing
 from .targets import Setting, Settings, Targets
 
@@ -190,7 +191,8 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         gammas, kernels = self._kernels(X, targets.weighted(weights))
         paths = self._paths(X, targets, folds, kernels, limit)
         scored = None if sample_weight is None or callable(self.scoring) else weights
-        fits = Fits(paths, partial(self._score, paths, y, scored), limit).make(tasks, bool(self.refit))
+        scoring = Scoring(paths, y, scored, self._model, self.scorer_, by_accuracy=self.scoring == "accuracy")
+        fits = Fits(scoring, limit).make(tasks, bool(self.refit))
         self._set_results(fits, paths, gammas)
         if tasks:
             tasks.scored()
@@ -274,29 +276,6 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
             threads=_core.usable_threads(thread_limit(self.n_jobs) or 0),
             seed=check_random_state(self.random_state).randint(2**31),
             progress=SearchProgress(self.verbose, self._clock),
-        )
-
-    def _score(
-        self, paths: Paths, y: np.ndarray, weights: np.ndarray | None, place: Place, fold: int, points: Solved
-    ) -> Fit:
-        """The model that the points of all problems make, scored on the rows held out."""
-        kernel, variant, C = place
-        functions = {name: point.function for name, point in points.items()}
-        fitted = paths.targets.fitted(paths.X, paths.kernels[kernel], paths.groups(fold), functions)
-        began, test = time.perf_counter(), paths.folds[fold].test
-        own = None if weights is None else weights[test]
-        score = paths.targets.accuracy(fitted, paths.X, test, own) if self.scoring == "accuracy" else None
-        if score is None:
-            model = self._model(C=paths.Cs[C], n_jobs=1, **paths.targets.variants[variant])
-            model.set_fitted(n_features_in_=paths.X.shape[1], **fitted)
-            options = {} if own is None else {"sample_weight": own}
-            score = float(self.scorer_(model, paths.X[test], y[test], **options))
-        return Fit(
-            score,
-            fit_seconds=sum(point.seconds for point in points.values()),
-            score_seconds=time.perf_counter() - began,
-            relative_gap=max(point.relative_gap for point in points.values()),
-            stop_reason=next((p.stop_reason for p in points.values() if p.stop_reason != "gap"), "gap"),
         )
 
     def _set_results(self, fits: dict[Place, list[Fit]], paths: Paths, gammas: Sequence[Setting]) -> None:

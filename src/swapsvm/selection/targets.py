@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from ..fitting.inputs import ClassWeight, class_weights
 from ..fitting.subproblems import Sides
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import ByClass, Expansion, Name, Scheme
-from ..problems import L2SVC, L2SVR, Coefficients
+from ..models import Expansion, Name, Scheme, Together
+from ..problems import L2SVC, L2SVR, Coefficients, Family
 
 Setting = float | str
 Settings = dict[str, Setting]  # of a candidate, by the name of the parameter
@@ -37,6 +36,14 @@ class TrainingRows:
 
     gram: Gram
     groups: Mapping[int, list[int]]
+    rows: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The rows that models are scored on, and their weights; None if weights do not count in scores."""
+
     rows: np.ndarray
     weights: np.ndarray | None
 
@@ -68,14 +75,14 @@ class Targets(ABC):
     def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
         """One problem at each C."""
 
-    def sides(self, name: Name, training: TrainingRows) -> Sides | None:
+    def sides(self, name: Name, groups: Mapping[int, list[int]]) -> Sides | None:
         """The groups of a problem of two classes, of which the core can follow the path in one call; else None."""
         return None
 
-    def accuracy(
-        self, fitted: Mapping[str, object], X: Matrix, test: np.ndarray, weights: np.ndarray | None
-    ) -> float | None:
-        """What the scorer of that name would find for a fitted estimator on these rows, without its checks."""
+    def accuracies(
+        self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], families: Mapping[Name, Family], held_out: HeldOut
+    ) -> list[float] | None:
+        """What the scorer "accuracy" would find for the models along C, all together and without its checks."""
         return None
 
     @abstractmethod
@@ -113,12 +120,12 @@ class Classes(Targets):
     def groups_of(self, name: Name) -> Name:
         return tuple(sorted(c for side in self._sides[name] for c in side))
 
-    def sides(self, name: Name, training: TrainingRows) -> Sides:
-        positive, negative = ([g for c in side for g in training.groups.get(c, ())] for side in self._sides[name])
+    def sides(self, name: Name, groups: Mapping[int, list[int]]) -> Sides:
+        positive, negative = ([g for c in side for g in groups.get(c, ())] for side in self._sides[name])
         return positive, negative
 
     def along(self, Cs: Sequence[float], name: Name, variant: int, training: TrainingRows) -> Iterator[Problem]:
-        at_one = L2SVC.of(training.gram, *self.sides(name, training), 1.0, training.weights)
+        at_one = L2SVC.of(training.gram, *self.sides(name, training.groups), 1.0, training.weights)
         for C in Cs:
             yield replace(at_one, ridge=at_one.ridge / C)
 
@@ -127,12 +134,12 @@ class Classes(Targets):
     ) -> dict[str, object]:
         return {"model_": self.scheme.model(X, kernel, groups, functions), "classes_": self.classes}
 
-    def accuracy(
-        self, fitted: Mapping[str, object], X: Matrix, test: np.ndarray, weights: np.ndarray | None
-    ) -> float | None:
-        model = cast(ByClass, fitted["model_"])
-        winners = model.winners(model.certain_decisions(X[test], threads=1))
-        return float(np.average(winners == self.labels[test], weights=weights))
+    def accuracies(
+        self, X: Matrix, kernel: Kernel, groups: list[np.ndarray], families: Mapping[Name, Family], held_out: HeldOut
+    ) -> list[float] | None:
+        together = Together.of(self.scheme.models(X, kernel, groups, families))
+        hits = together.winners(X[held_out.rows], threads=1) == self.labels[held_out.rows]
+        return np.average(hits, axis=1, weights=held_out.weights).tolist()
 
 
 @dataclass(frozen=True, eq=False)
