@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from . import tasks
 SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
 SENT = 4  # of them that are kept for the next pass
 LITTLE = 1 << 24  # kernel values that take less time here than a round trip to the workers
+TOGETHER = 16  # results, at most, of one round trip
 ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
 WAIT = 0.2  # seconds between two looks at the token
 FRAGMENTED, FEW_ROWS = 1000, 1000  # parts, and rows of a part on average, that call for a warning
@@ -141,9 +143,15 @@ class DaskRows(ShardedRows):
     def _results(self, pieces: Sequence[Piece], submit: Any, token: StopToken | None) -> Iterator[Any]:
         """Results in order; what was lost with a worker is asked for again."""
         self.rounds += bool(pieces)
-        futures = [submit(piece) for piece in pieces]
+        futures, ready = [submit(piece) for piece in pieces], deque[Any]()
         try:
             for place, piece in enumerate(pieces):
+                if not ready and futures[place].done():
+                    ready.extend(self._together(futures[place : place + TOGETHER]))
+                if ready:
+                    futures[place] = None
+                    yield self._received(ready.popleft())
+                    continue
                 for attempt in range(ATTEMPTS):
                     try:
                         found = self._result(futures[place], piece, token)
@@ -155,12 +163,26 @@ class DaskRows(ShardedRows):
                         self._sent.clear()
                         futures[place] = submit(piece)
                 futures[place] = None
-                self.bytes_received += _bytes_in(found)
-                yield found
+                yield self._received(found)
         finally:
             pending = [future for future in futures if future is not None]
             if pending:
                 self._client.cancel(pending)
+
+    def _together(self, futures: Sequence[Any]) -> list[Any]:
+        """Results of the first of these futures as far as they are finished, in one round trip.
+
+        None if anything is wrong: asked for one by one, they say what.
+        """
+        finished = list(takewhile(lambda future: future.status == "finished", futures))
+        try:
+            return self._client.gather(finished)
+        except Exception:
+            return []
+
+    def _received(self, found: Any) -> Any:
+        self.bytes_received += _bytes_in(found)
+        return found
 
     def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
         while not future.done():
