@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +118,15 @@ def run_overhead(lines: Lines, options: argparse.Namespace) -> None:
         ]
         due = [line for line in planned if key_of(line) not in lines.done]
         if due:
-            split = datasets.load(data).astype("float32")
-            with cluster() as client:
-                fits = contenders(client, split.X, split.y, settings_of(data, split.X))
-                for line in due:
-                    shape = {"rows": len(split.y), "features": split.X.shape[1]}
-                    lines.measure({**line, **shape}, lambda line=line: measured(fits[line["contender"]]))
+            run_contenders(lines, due, datasets.load(data).astype("float32"))
+
+
+def run_contenders(lines: Lines, due: list[Line], split: datasets.Split) -> None:
+    shape = {"rows": len(split.y), "features": split.X.shape[1]}
+    with cluster() as client:
+        fits = contenders(client, split.X, split.y, settings_of(due[0]["data"], split.X))
+        for line in due:
+            lines.measure({**line, **shape}, partial(measured, fits[line["contender"]]))
 
 
 def contenders(client: Any, X: np.ndarray, y: np.ndarray, settings: Line) -> dict[str, Callable[[], Any]]:
@@ -161,7 +165,14 @@ def run_growth(lines: Lines, options: argparse.Namespace) -> None:
         for rows in sizes:
             data = f"{kind} m={rows}" + (" noise=0.3" if kind == NOISY else "")
             line = {"part": "growth", "data": data, "kind": kind, "rows": rows}
-            lines.measure(line, lambda data=data: delayed_fit(data, NOTHING))
+            lines.measure(line, partial(growth_of, data))
+
+
+def growth_of(data: str) -> Line:
+    """Counts of a fit by passes, and the kernel values of a fit in memory."""
+    split = datasets.load(data).astype("float32")
+    local = swapsvm.SVC(n_jobs=WORKERS, **settings_of(data, split.X)).fit(split.X, split.y)
+    return {**delayed_fit(data, NOTHING), "local_values": int(local.n_evaluations_)}
 
 
 def run_latency(lines: Lines, options: argparse.Namespace) -> None:
@@ -170,7 +181,7 @@ def run_latency(lines: Lines, options: argparse.Namespace) -> None:
             network = Network(delay, 0.0, np.inf) if delay == 0 else Network(delay, 0.001, 1e8)
             line = {"part": "latency", "data": DELAYED, **asdict(network), "repetition": repetition}
             line["bandwidth"] = None if delay == 0 else network.bandwidth
-            lines.measure(line, lambda network=network: delayed_fit(DELAYED, network))
+            lines.measure(line, partial(delayed_fit, DELAYED, network))
 
 
 def delayed_fit(data: str, network: Network) -> Line:
@@ -180,7 +191,7 @@ def delayed_fit(data: str, network: Network) -> Line:
     rows = DelayedRows(split.X, CHUNKS, network, room=8 * split.X.nbytes)
     found = measured(lambda: swapsvm.SVC(n_jobs=WORKERS, **settings).fit(rows, split.y))
     counts = {"n_rounds": rows.rounds, "n_tasks": rows.tasks, "bytes_moved": rows.bytes_moved}
-    return {**found, "n_passes": rows.passes, **counts}
+    return {**found, "n_passes": rows.passes, **counts, "pass_values": dict(rows.values)}
 
 
 PARTS = {"overhead": run_overhead, "growth": run_growth, "latency": run_latency}

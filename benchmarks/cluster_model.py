@@ -28,13 +28,18 @@ class Counts:
 
     rows: float
     support: float
-    rounds: float
+    passes: float
+    requests: float  # for rows of working sets, each a round as well
     values: float  # of the kernel, by all workers
     bytes_to_worker: float  # to each of them, in all rounds
     bytes_back: float  # from all of them, in all rounds
     value_seconds: float  # of a core, for one kernel value
     driver_seconds: float  # of the client and the scheduler, alone
     driver_bytes: float
+
+    @property
+    def rounds(self) -> float:
+        return self.passes + self.requests
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,8 @@ def delayed_seconds(seconds: float, rounds: int, tasks: int, moved: int, network
 def grown(counts: Counts, rows: float, exponent: float) -> Counts:
     """Counts for more rows, if support grows as a power of their number.
 
-    Each doubling of the rows takes one more round, as the solver looks at twice as many rows from round to round.
-    Kernel values grow as rows times support, vectors as the support, and all else as the rows.
+    Each doubling of the rows takes one more pass, as the solver looks at twice as many rows from pass to pass. Requests
+    and vectors grow as the support, kernel values as rows times support, and all else as the rows.
     """
     more = rows / counts.rows
     support = min(counts.support * more**exponent, rows)
@@ -86,7 +91,8 @@ def grown(counts: Counts, rows: float, exponent: float) -> Counts:
     return Counts(
         rows,
         support,
-        counts.rounds + log2(more),
+        counts.passes + log2(more),
+        counts.requests * vectors,
         counts.values * more * vectors,
         counts.bytes_to_worker * vectors,
         counts.bytes_back * more,

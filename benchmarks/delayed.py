@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ class DelayedRows(ShardedRows):
         self.shape, self.dtype = X.shape, X.dtype
         self.offsets = np.cumsum([0, *(len(piece) for piece in self._pieces)])
         self.rounds = self.tasks = self.bytes_moved = 0
+        self.values: Counter[str] = Counter()  # of the kernel, in passes, by verb
 
     def is_little(self, rows: int, vectors: int) -> bool:
         """As with Dask."""
@@ -38,6 +40,8 @@ class DelayedRows(ShardedRows):
     ) -> Iterator[Any]:
         numbers = [[values[piece.places] for values in by_row] for piece in pieces]
         found = [work.on(self._rows_of(piece), own, token) for piece, own in zip(pieces, numbers, strict=True)]
+        if work.vectors is not None:
+            self.values[work.verb.__name__] += work.vectors.shape[0] * sum(len(piece.places) for piece in pieces)
         sent = _bytes([work.vectors, *work.shared, *(array for own in numbers for array in own)])
         self._wait(len(pieces), sent + _bytes(found))
         return iter(found)
