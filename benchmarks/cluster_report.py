@@ -56,7 +56,8 @@ support, and requests for rows of working sets. Assumed: {round:g} ms for a roun
 for a task, {bandwidth:g} GB/s for each machine; workers with {cores} cores and {parts} parts of X; one more pass
 for each doubling of the rows, requests in proportion to the support, all else in proportion to rows, support or
 their product. Every round takes a task for each part, and nothing overlaps. The client works on one core, as it
-mostly does."""
+mostly does. Its peak of memory includes the caches of kernel values and rows, which are limited: for noisy data,
+whose caches are full, gigabytes and seconds of the driver are upper bounds."""
 
 ENDS = """Exactness ends where the driver's memory or the kernel values do. With {most:.0f} GB the driver holds
 {memory:.2g} clean rows. Noisy data whose support is a constant part of the rows need kernel values in proportion to
@@ -68,8 +69,8 @@ blocks of 128 rows."""
 CHECK = """## The model against a network with injected latency
 
 {data}: rows in 8 pieces in the same process, too large to be brought to the client at once. Each pass and each
-request for rows sleeps for a round trip, 1 ms for each task and the bytes at 0.1 GB/s. The prediction takes the
-median of the seconds without any delay, and the counts."""
+request for rows sleeps for a round trip, 1 ms for each task and the bytes at 0.1 GB/s; with 0 ms for a round trip
+nothing sleeps. The prediction takes the median of the seconds without any delay, and the counts."""
 
 
 def write(lines: Sequence[Record], directory: Path) -> None:
@@ -128,7 +129,7 @@ def overhead_of(lines: Sequence[Record]) -> list[str]:
     head = ("fit", "seconds (all)", "processor s", "passes", "rounds", "tasks", "MB to workers", "MB back")
     judged = (
         f"Overhead: {100 * seconds:.0f} % of the local fit's seconds (target: below {100 * TARGET:.0f} %"
-        f" at 10^6 rows), {100 * processor:.0f} % of its processor seconds, after {len(far)} fits of each."
+        f" at 10^6 rows), {100 * processor:.0f} % of its processor seconds, median of {len(far)}, in turns."
     )
     title = f"### {lines[0]['data']}, {lines[0]['features']} features"
     return [title, "", *table_lines((*head, "kernel values", "gap", "support", "load"), rows), judged, ""]
@@ -330,7 +331,7 @@ def draw_predictions(axes: Any, lines: Sequence[Record]) -> None:
     axes.set_xticks(WORKERS, [str(workers) for workers in WORKERS])
     axes.set_title("On paper")
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(0.0, 0.62), fontsize=8)
+        axes.legend(frameon=False, loc="upper right", fontsize=8)
 
 
 def draw_check(axes: Any, lines: Sequence[Record]) -> None:
@@ -338,7 +339,9 @@ def draw_check(axes: Any, lines: Sequence[Record]) -> None:
     delays = [1e3 * line["per_round"] for line, _, _ in found]
     axes.plot(delays, [guess for _, _, guess in found], color="#444444", label="predicted")
     own = of_part(lines, "latency")
-    axes.plot([1e3 * line["per_round"] for line in own], [line["seconds"] for line in own], "o", color="#D55E00")
+    axes.plot(
+        [1e3 * line["per_round"] for line in own], [line["seconds"] for line in own], "o", color="#D55E00", label="fits"
+    )
     axes.plot(delays, [seconds for _, seconds, _ in found], "D", color="#0072B2", label="median measured")
     axes.set(xlabel="round trip, ms", ylabel="seconds of a fit", ylim=(0, None), title="With injected latency")
     axes.legend(frameon=False)
