@@ -55,7 +55,8 @@ class OnCluster(BaseEstimator):
         names = names_of(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_passes_, self.n_tasks_ = rows.passes, rows.tasks
+        self.n_passes_, self.n_tasks_, self.n_rounds_ = rows.passes, rows.tasks, rows.rounds
+        self.bytes_sent_, self.bytes_received_ = rows.bytes_sent, rows.bytes_received
         return self
 
     def to_local(self) -> BaseEstimator:
@@ -126,6 +127,10 @@ class SVC(Scores, Decides, local.SVC):
     ----------
     n_passes_, n_tasks_ : int
         Passes over the rows on the workers, and tasks that they took.
+    n_rounds_ : int
+        Passes and requests for rows: how often the client waited for the workers.
+    bytes_sent_, bytes_received_ : int
+        Sizes of the arrays that were sent to the workers and came back.
 
     All others are those of ``swapsvm.SVC``.
     """
@@ -148,6 +153,10 @@ class SVR(Scores, Predicts, local.SVR):
     ----------
     n_passes_, n_tasks_ : int
         Passes over the rows on the workers, and tasks that they took.
+    n_rounds_ : int
+        Passes and requests for rows: how often the client waited for the workers.
+    bytes_sent_, bytes_received_ : int
+        Sizes of the arrays that were sent to the workers and came back.
 
     All others are those of ``swapsvm.SVR``.
     """
@@ -170,6 +179,10 @@ class OneClassSVM(Decides, local.OneClassSVM):
     ----------
     n_passes_, n_tasks_ : int
         Passes over the rows on the workers, and tasks that they took.
+    n_rounds_ : int
+        Passes and requests for rows: how often the client waited for the workers.
+    bytes_sent_, bytes_received_ : int
+        Sizes of the arrays that were sent to the workers and came back.
 
     All others are those of ``swapsvm.OneClassSVM``.
     """
@@ -195,6 +208,10 @@ class SVDD(Decides, local.SVDD):
     ----------
     n_passes_, n_tasks_ : int
         Passes over the rows on the workers, and tasks that they took.
+    n_rounds_ : int
+        Passes and requests for rows: how often the client waited for the workers.
+    bytes_sent_, bytes_received_ : int
+        Sizes of the arrays that were sent to the workers and came back.
 
     All others are those of ``swapsvm.SVDD``.
     """

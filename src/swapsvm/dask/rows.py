@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from . import tasks
 
 SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
 SENT = 4  # of them that are kept for the next pass
+LITTLE = 1 << 24  # kernel values that take less time here than a round trip to the workers
+TOGETHER = 16  # results, at most, of one round trip
 ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
 WAIT = 0.2  # seconds between two looks at the token
 FRAGMENTED, FEW_ROWS = 1000, 1000  # parts, and rows of a part on average, that call for a warning
@@ -38,7 +41,8 @@ class DaskRows(ShardedRows):
     """Rows as futures, one for each part of a collection."""
 
     def __init__(self, client: Client, parts: Sequence[Any]) -> None:
-        self._client, self.tasks = client, 0
+        self._client, self.tasks, self.rounds = client, 0, 0
+        self.bytes_sent = self.bytes_received = 0  # to and from all workers: arrays, without what Dask adds
         found = self._described(parts)
         self._check(found)
         self.is_sparse = found[0].sparse
@@ -85,6 +89,10 @@ class DaskRows(ShardedRows):
                 stacklevel=2,
             )
 
+    def is_little(self, rows: int, vectors: int) -> bool:
+        """Few kernel values as well: more of them are computed sooner by all workers."""
+        return rows * vectors <= LITTLE and super().is_little(rows, vectors)
+
     # ---- passes --------------------------------------------------------------------------------------------------
 
     def perform(
@@ -92,17 +100,18 @@ class DaskRows(ShardedRows):
     ) -> Iterator[Any]:
         how = None if work.how is None else replace(work.how, threads=self._threads)
 
+        keys = [_key_of(value) for value in (work.vectors, *work.shared)]
+
         def submit(piece: Piece) -> Any:
-            shared = [self._apart(value) for value in work.shared]
+            vectors, *shared = map(self._apart, (work.vectors, *work.shared), keys)
             numbers = [values[piece.places] for values in by_row]
-            return self._submit(
-                tasks.perform, piece, piece.own, self._apart(work.vectors), work.verb, how, shared, numbers
-            )
+            self.bytes_sent += _bytes_in(vectors, *shared, *numbers)
+            return self._submit(tasks.perform, piece, vectors, work.verb, how, shared, numbers)
 
         return self._results(pieces, submit, token)
 
     def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
-        return list(self._results(pieces, lambda piece: self._submit(tasks.taken, piece, piece.own), None))
+        return list(self._results(pieces, lambda piece: self._submit(tasks.taken, piece), None))
 
     def no_rows(self) -> Matrix:
         if self.is_sparse:
@@ -110,20 +119,22 @@ class DaskRows(ShardedRows):
         return np.empty((0, self.shape[1]), self.dtype)
 
     def _submit(self, task: Any, piece: Piece, *arguments: Any) -> Any:
+        own = None if piece.own is None else tasks.packed(piece.own, self.counts[piece.number])
         self.tasks += 1
+        self.bytes_sent += _bytes_in(own)
         try:
-            return self._client.submit(task, self._pieces[piece.number], *arguments, pure=False)
+            return self._client.submit(task, self._pieces[piece.number], own, *arguments, pure=False)
         except Exception:
             self._check_client(piece)
             raise
 
-    def _apart(self, value: Any) -> Any:
-        """A value, or, of a large array, a future that all workers can read."""
-        if not (isinstance(value, np.ndarray) or sp.issparse(value)) or _bytes(value) < SENT_APART:
+    def _apart(self, value: Any, key: bytes | None) -> Any:
+        """A value, or, of a large array, which has a key, a future that all workers can read."""
+        if key is None:
             return value
-        key = hashlib.blake2b(pickle.dumps(value, protocol=5), digest_size=16).digest()
         if key not in self._sent:
             self._sent[key] = self._client.scatter(value, broadcast=True, hash=False)
+            self.bytes_sent += _bytes(value) * len(self._client.nthreads())
         self._sent.move_to_end(key)
         while len(self._sent) > SENT:
             self._sent.popitem(last=False)
@@ -131,9 +142,16 @@ class DaskRows(ShardedRows):
 
     def _results(self, pieces: Sequence[Piece], submit: Any, token: StopToken | None) -> Iterator[Any]:
         """Results in order; what was lost with a worker is asked for again."""
-        futures = [submit(piece) for piece in pieces]
+        self.rounds += bool(pieces)
+        futures, ready = [submit(piece) for piece in pieces], deque[Any]()
         try:
             for place, piece in enumerate(pieces):
+                if not ready and futures[place].done():
+                    ready.extend(self._together(futures[place : place + TOGETHER]))
+                if ready:
+                    futures[place] = None
+                    yield self._received(ready.popleft())
+                    continue
                 for attempt in range(ATTEMPTS):
                     try:
                         found = self._result(futures[place], piece, token)
@@ -145,11 +163,26 @@ class DaskRows(ShardedRows):
                         self._sent.clear()
                         futures[place] = submit(piece)
                 futures[place] = None
-                yield found
+                yield self._received(found)
         finally:
             pending = [future for future in futures if future is not None]
             if pending:
                 self._client.cancel(pending)
+
+    def _together(self, futures: Sequence[Any]) -> list[Any]:
+        """Results of the first of these futures as far as they are finished, in one round trip.
+
+        None if anything is wrong: asked for one by one, they say what.
+        """
+        finished = list(takewhile(lambda future: future.status == "finished", futures))
+        try:
+            return self._client.gather(finished)
+        except Exception:
+            return []
+
+    def _received(self, found: Any) -> Any:
+        self.bytes_received += _bytes_in(found)
+        return found
 
     def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
         while not future.done():
@@ -201,6 +234,18 @@ class DaskRows(ShardedRows):
                 f"the connection to the Dask scheduler was lost ({self._client.status}) before {self._about(piece)} "
                 "was computed. Fit again with a new client; with checkpoint=... the fit goes on where it was."
             )
+
+
+def _key_of(value: Any) -> bytes | None:
+    """A digest of a large array; None for what is sent with each task."""
+    if _bytes_in(value) < SENT_APART:
+        return None
+    return hashlib.blake2b(pickle.dumps(value, protocol=5), digest_size=16).digest()
+
+
+def _bytes_in(*values: Any) -> int:
+    """Of the arrays among some values."""
+    return sum(_bytes(value) for value in values if isinstance(value, np.ndarray) or sp.issparse(value))
 
 
 def _bytes(value: Any) -> int:

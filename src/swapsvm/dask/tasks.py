@@ -73,13 +73,25 @@ def perform(
     shared: Sequence[Any],
     by_row: Sequence[np.ndarray],
 ) -> Any:
-    """A piece of a pass; ``own``: some of the rows."""
-    return Work(verb, how, vectors, tuple(shared)).on(rows if own is None else rows[own], by_row)
+    """A piece of a pass; ``own``: some of the rows, as ``packed`` gives them."""
+    return Work(verb, how, vectors, tuple(shared)).on(taken(rows, own), by_row)
 
 
 def taken(rows: Matrix, own: np.ndarray | None) -> Matrix:
-    """Some of the rows."""
-    return rows if own is None else rows[own]
+    """Some of the rows, as ``packed`` gives them."""
+    if own is None:
+        return rows
+    return rows[np.flatnonzero(np.unpackbits(own, count=rows.shape[0])) if own.dtype == np.uint8 else own]
+
+
+def packed(own: np.ndarray, size: int) -> np.ndarray:
+    """Numbers of rows of a part of this size, in few bytes: one bit for each row of the part, or 32 for each number."""
+    numbers = own.astype(np.int32)
+    if len(own) * 32 <= size or not bool(np.all(own[1:] > own[:-1])):
+        return numbers
+    is_own = np.zeros(size, bool)
+    is_own[numbers] = True
+    return np.packbits(is_own)
 
 
 def column(part: Any) -> np.ndarray:

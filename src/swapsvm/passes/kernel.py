@@ -13,7 +13,6 @@ from .sharded import ShardedRows, Work
 from .verbs import Arithmetic, Stack
 
 UNIT = float(np.finfo(np.float64).eps)
-FEW = 4  # rows that take less than this part of the room for kept rows are brought here instead of passed over
 MAP = 8.0  # operations of exp and its like, as in the core
 
 
@@ -48,7 +47,7 @@ class KernelPasses:
             return np.ascontiguousarray(self._block(columns, rows, how).T)
         out = np.empty((len(rows), len(columns)), np.float32 if how.single else np.float64)
         vectors = self._X[columns]
-        if self._is_little(rows):
+        if self._X.is_little(len(rows), len(columns)):
             return verbs.values(Stack(vectors, self._X[rows], how))
         for places, found in self._X.each(Work(verbs.values, how, vectors, ()), rows):
             out[places] = found
@@ -80,7 +79,7 @@ class KernelPasses:
         exact: bool,
         token: StopToken | None,
     ) -> np.ndarray:
-        out, little = np.zeros(len(rows)), self._is_little(rows)
+        out, little = np.zeros(len(rows)), self._X.is_little(len(rows), len(vectors))
         for some in self._X.affordable(vectors):
             own, shared = self._X[vectors[some]], (coef[some], exact)
             if little:
@@ -89,6 +88,3 @@ class KernelPasses:
             for places, found in self._X.each(Work(verb, self._how, own, shared), rows, token=token):
                 out[places] += found
         return out
-
-    def _is_little(self, rows: np.ndarray) -> bool:
-        return self._X.bytes_of(len(rows)) <= self._X.room / FEW**2

@@ -19,6 +19,7 @@ from .verbs import Arithmetic, Stack, stacked
 
 Places = tuple[np.ndarray, Any]  # of the rows that a pass was asked for, and what it found for them
 KEPT_PART = 4  # rows brought here are kept in one part in this many of the room
+LITTLE_PART = 4  # rows that take less than this part of that are brought here instead of passed over
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,23 +112,35 @@ class ShardedRows(ABC):
             return rows * (8 + (4 + self.dtype.itemsize) * self.look.entries / max(len(self), 1))
         return float(rows * self.shape[1] * self.dtype.itemsize)
 
+    def is_little(self, rows: int, vectors: int) -> bool:
+        """Whether this many rows, and kernel values with vectors, are brought here instead of passed over."""
+        return self._is_small(rows)
+
+    def _is_small(self, rows: int) -> bool:
+        return self.bytes_of(rows) <= self.room / KEPT_PART / LITTLE_PART
+
     # ---- rows that are brought here ------------------------------------------------------------------------------
 
     def __getitem__(self, rows: np.ndarray | slice) -> Matrix:
         """These rows. They are kept for a while, since a working set asks for its rows again and again."""
         listed = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
-        wanted = np.unique(listed)
+        wanted = listed if bool(np.all(listed[1:] > listed[:-1])) else np.unique(listed)
         if self.bytes_of(len(wanted)) > self.room / KEPT_PART:
             return self._fetched(wanted)[np.searchsorted(wanted, listed)]
         numbers, kept = self._with(wanted)
-        return kept[np.searchsorted(numbers, listed)]
+        return kept[listed if len(numbers) == len(self) else np.searchsorted(numbers, listed)]
 
     def _with(self, wanted: np.ndarray) -> tuple[np.ndarray, Matrix]:
         """Numbers and rows that are kept, these among them."""
         numbers, kept = self._kept
+        if len(numbers) == len(self):
+            return numbers, kept
         missing = np.setdiff1d(wanted, numbers, assume_unique=True)
         if not len(missing):
             return numbers, kept
+        if self._is_small(len(self)):  # all at once: each later request would be a round trip
+            self._kept = np.arange(len(self)), self._fetched(np.arange(len(self)))
+            return self._kept
         if self.bytes_of(len(numbers) + len(missing)) > self.room / KEPT_PART:
             own = np.isin(numbers, wanted)
             numbers, kept = numbers[own], kept[own]
