@@ -56,7 +56,8 @@ FAMILIES = {
     ),
     "physics": Family(
         "physics m={rows}",
-        "Momentum, energy and path of particles of two masses: three features, a clean surface; 20000 test rows.",
+        "Momentum, energy and path of particles of two masses: three features, a clean surface; 20000 test rows, "
+        "so that 0.005 points are one row.",
     ),
     "digits": Family(
         "deformed m={rows}",
@@ -139,7 +140,7 @@ def row_of(line: Record) -> tuple[Any, ...]:
         line["kept"] or "",
         three_digits(line["seconds"]),
         three_digits(line["cpu_seconds"]),
-        number(100 * line["accuracy"], ".2f"),
+        number(100 * line["accuracy"], ".3f"),
         number(line.get("relative_gap"), ".2g") or "no certificate",
         number(line["peak_bytes"] / MEGABYTE, ".0f"),
     )
@@ -153,7 +154,8 @@ def figure(lines: Sequence[Record]) -> Any:
     """Of one family, a panel for each number of rows: test accuracy against seconds."""
     sizes = sorted({line["rows"] for line in lines})
     with plt.rc_context(STYLE):
-        drawn, grid = plt.subplots(1, len(sizes), figsize=(4.7 * len(sizes), 3.8), squeeze=False, sharey=True)
+        size, shared = (4.7 * len(sizes), 3.8), {"sharex": True, "sharey": True}
+        drawn, grid = plt.subplots(1, len(sizes), figsize=size, squeeze=False, **shared)
     for axes, rows in zip(grid[0], sizes, strict=True):
         draw_curves(axes, [line for line in lines if line["rows"] == rows], "seconds")
         axes.set(title=f"{rows:,} rows".replace(",", " "), xlabel="fit, seconds")

@@ -131,7 +131,7 @@ def test_families_have_sections_sizes_and_figures_of_their_own(tmp_path):
         *("## digits", "### digits, 700 rows"),
     ]
     assert "limit 5 or 7 s" in text and "Measured elsewhere." in text and "C = 256, gamma = 0.1." in text
-    assert "| SVC | 30 | 1234 | 1234 | 99.00 | no certificate | 1 |" in text
+    assert "| SVC | 30 | 1234 | 1234 | 99.000 | no certificate | 1 |" in text
     assert {path.stem for path in tmp_path.glob("*.png")} == {"noisy", "physics"}  # no digits were classified
 
 
