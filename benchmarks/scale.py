@@ -35,6 +35,7 @@ SUITE = "scale"
 ROWS = (100_000, 1_000_000, 5_000_000)
 VECTORS = (128, 256, 512, 1024, 2048)
 WHO = ("SVC", "SVC(max_vectors)", "Nystroem + LinearSVC", "Nystroem + SGD", "intelex")
+LEAST_RANGE = 0.1  # points of accuracy in a figure: fewer would show single test rows
 ABOUT = """Each fit in its own process, {threads} threads, limit {limits} s. {cpu}, {cores} cores, {simd}, load average
 up to {load:.1f}: where other processes shared the cores, CPU seconds are the better measure. swapsvm {swapsvm}
 ({commits}); {versions}. Made by `python -m benchmarks.scale`; the raw lines are beside this file."""
@@ -159,7 +160,10 @@ def figure(lines: Sequence[Record]) -> Any:
     for axes, rows in zip(grid[0], sizes, strict=True):
         draw_curves(axes, [line for line in lines if line["rows"] == rows], "seconds")
         axes.set(title=f"{rows:,} rows".replace(",", " "), xlabel="fit, seconds")
-    grid[0][0].set_ylabel("test accuracy, %")
+    low, high = grid[0][0].get_ylim()
+    more = max(0.0, LEAST_RANGE - (high - low)) / 2
+    grid[0][0].set(ylabel="test accuracy, %", ylim=(low - more, high + more))
+    grid[0][0].ticklabel_format(axis="y", useOffset=False)
     curves = {curve.get_label(): curve for axes in grid[0] for curve in axes.get_lines()}
     grid[0][-1].legend(handles=curves.values(), loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False)
     drawn.tight_layout()
