@@ -1,4 +1,4 @@
-"""The data: ten real sets, the series w1a..w8a, the kinds, and a synthetic family that grows in one respect."""
+"""The data: ten real sets, the series w1a..w8a, the kinds, deformed digits, and a synthetic family that grows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import kinds
+from . import digits, kinds
 from .kinds import names
 from .kinds import parameters as of_kinds
 
@@ -80,6 +80,8 @@ def load(name: str) -> Split:
     """A set by its name; OSError if a real set is missing."""
     if name.startswith("synthetic"):
         return synthetic(name).load()
+    if digits.is_known(name):
+        return Split(*digits.load(name))
     if names.is_known(name):
         return Split(*(_as_matrix(part) for part in kinds.load(name)))
     from swapsvm.datasets import load as load_real
@@ -104,6 +106,8 @@ def parameters_of(name: str, X: Any) -> tuple[float, float]:
     """C and gamma, common to all: tuned for real sets (those of w8a for the whole series) and for kinds."""
     if name.startswith("synthetic"):
         return 1.0, gamma_scale(X)
+    if digits.is_known(name):
+        return digits.PARAMETERS
     if names.is_known(name):
         return of_kinds.common(name, X, gamma_scale(X))
     tuned = tuned_parameters().get("w8a" if name in WEB else name)

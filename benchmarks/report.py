@@ -208,7 +208,7 @@ def report(records: Sequence[Record], figures: dict[str, str], source: str) -> s
     """Markdown: each section, followed by the figure of the same name."""
     lines = ["# Benchmarks", "", f"Made by `python -m benchmarks.report` from `{source}`.", ""]
     without_peers = not Table(records, "peers").data
-    runs = [record for record in records if record.get("suite") != "noisy-scale"]
+    runs = [record for record in records if record.get("suite") != "scale"]
     for name, section in SECTIONS.items():
         if not (without_peers and name in OF_PEERS):
             lines += section(records if name == "targets" else runs)
@@ -227,7 +227,7 @@ def write(records: Sequence[Record], output: Path, source: str) -> Path:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, nargs="+", help="JSON lines of benchmarks.run, and of noisy_scale")
+    parser.add_argument("results", type=Path, nargs="+", help="JSON lines of benchmarks.run, and of benchmarks.scale")
     parser.add_argument("--output", type=Path, help="directory of the report; by default the name of the results")
     options = parser.parse_args(words)
     first = options.results[0]

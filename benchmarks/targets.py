@@ -153,10 +153,10 @@ def number_on(data: str, name: str, *suites: str, unit: float = 1.0) -> Measure:
 
 
 def at_a_million(name: str, unit: float = 1.0) -> Measure:
-    """The largest number of the plain SVC on 10^6 noisy rows, of ``noisy_scale.py``; infinite if a run failed."""
+    """The largest number of the plain SVC on 10^6 noisy rows, of ``scale.py``; infinite if a run failed."""
 
     def measure(records: Sequence[Record]) -> float | None:
-        scale = [r for r in records if r.get("suite") == "noisy-scale"]
+        scale = [r for r in records if r.get("suite") == "scale" and r["family"] == "noisy"]
         runs = [r for r in scale if r["contender"] == "SVC" and r["rows"] == MILLION]
         return max((r[name] / unit if r["status"] == "ok" else inf for r in runs), default=None)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks import budget, contenders, datasets, noisy_scale, trials
+from benchmarks import budget, contenders, datasets, scale, trials
 from sklearn.neighbors import NearestCentroid
 
 from swapsvm.study import records
@@ -24,8 +24,8 @@ class Stub(NearestCentroid):
 
 
 def line_of(contender, vectors, seconds=1.0, accuracy=0.8, **numbers):
-    fixed = {"suite": "noisy-scale", "data": "noisy m=500 noise=0.3", "rows": 500, "C": 1.0, "gamma": 0.1}
-    run = {"threads": 1, "limit": 5.0, "repetition": 0, "status": "ok", "where": WHERE, "kept": vectors}
+    fixed = {"suite": "scale", "family": "noisy", "data": "noisy m=500 noise=0.3", "rows": 500, "C": 1.0, "gamma": 0.1}
+    run = {"load": 0.5, "threads": 1, "limit": 5.0, "repetition": 0, "status": "ok", "where": WHERE, "kept": vectors}
     measured = {"seconds": seconds, "cpu_seconds": seconds, "predict_seconds": 0.1, "peak_bytes": 2**20}
     return {**fixed, **run, **measured, "contender": contender, "vectors": vectors, "accuracy": accuracy, **numbers}
 
@@ -66,17 +66,18 @@ def test_features_in_parts_give_the_same_model(monkeypatch):
 
 def test_a_curve_is_measured_once_and_continued(tmp_path):
     output = tmp_path / "runs.jsonl"
-    words = ["--rows", "400", "--threads", "1", "--output", str(output), "--contenders", "SVC", "Nystroem + LinearSVC"]
-    noisy_scale.main([*words, "--vectors", "16"])
+    words = ["--families", "noisy", "--rows", "400", "--threads", "1", "--output", str(output)]
+    words += ["--contenders", "SVC", "Nystroem + LinearSVC"]
+    scale.main([*words, "--vectors", "16"])
     assert [(r["contender"], r["vectors"], r["status"]) for r in records.read(output)] == [
         ("Nystroem + LinearSVC", 16, "ok"),
         ("SVC", None, "ok"),
     ]
-    noisy_scale.main([*words, "--vectors", "16", "32"])
+    scale.main([*words, "--vectors", "16", "32"])
     assert [r["vectors"] for r in records.read(output)] == [16, None, 32]
     text = (tmp_path / "report.md").read_text()
-    assert "## 400 rows" in text and "| Nystroem + LinearSVC | 32 |" in text
-    assert (tmp_path / "scale.png").stat().st_size > 10_000
+    assert "### noisy, 400 rows" in text and "| Nystroem + LinearSVC | 32 |" in text
+    assert (tmp_path / "noisy.png").stat().st_size > 10_000
 
 
 def test_a_fit_over_its_limit_is_recorded_and_not_tried_again(tmp_path):
@@ -105,7 +106,7 @@ def test_repetitions_become_medians():
     assert found["seconds"] == 2.0 and found["status"] == "ok"
 
 
-@pytest.mark.parametrize(("script", "name"), [(noisy_scale, "scale"), (budget, "budget")])
+@pytest.mark.parametrize(("script", "name"), [(scale, "noisy"), (budget, "budget")])
 def test_reports_show_each_point(script, name, tmp_path):
     lines = [line for line in CURVES if line["contender"] in script.WHO]
     script.write(lines, tmp_path)
@@ -115,4 +116,33 @@ def test_reports_show_each_point(script, name, tmp_path):
         if line["status"] == "ok":
             row = next(r for r in text.splitlines() if r.startswith(f"| {line['contender']} | {line['kept']} |"))
             assert f"{100 * line['accuracy']:.2f}" in row and f"{line['seconds']:.3g}" in row
-    assert ("| intelex |  | > 5 |" in text) == (script is noisy_scale)
+    assert ("| intelex |  | > 5 |" in text) == (script is scale)
+
+
+def test_families_have_sections_sizes_and_figures_of_their_own(tmp_path):
+    physics = {"family": "physics", "data": "physics m=900", "rows": 900, "C": 256.0, "limit": 7.0}
+    lines = [*CURVES, line_of("SVC", None, 1234.5, 0.99, kept=30, **physics, note="Measured elsewhere.")]
+    lines += [{**line_of("SVC", None, rows=700), "family": "digits", "status": "timeout"}]
+    scale.write(lines, tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    headings = [row for row in text.splitlines() if row.startswith("##")]
+    assert headings == [
+        *("## noisy", "### noisy, 500 rows", "## physics", "### physics, 900 rows"),
+        *("## digits", "### digits, 700 rows"),
+    ]
+    assert "limit 5 or 7 s" in text and "Measured elsewhere." in text and "C = 256, gamma = 0.1." in text
+    assert "| SVC | 30 | 1234 | 1234 | 99.000 | no certificate | 1 |" in text
+    assert {path.stem for path in tmp_path.glob("*.png")} == {"noisy", "physics"}  # no digits were classified
+
+
+def test_each_family_has_its_own_parameters_and_largest_size(monkeypatch, tmp_path):
+    ran, small = [], datasets.load("physics m=50")
+    monkeypatch.setattr(datasets, "load", lambda name: small)
+    monkeypatch.setattr(scale.Trials, "run", lambda self, tasks, split: ran.extend(tasks))
+    options = trials.parser_of(None, str(tmp_path / "runs.jsonl"), scale.WHO, ()).parse_args(["--contenders", "SVC"])
+    options.families, options.rows = list(scale.FAMILIES), [10**6, 5 * 10**6]
+    scale.run(options)
+    assert [(task["family"], task["rows"]) for task in ran] == [
+        *(("noisy", 10**6), ("noisy", 5 * 10**6), ("physics", 10**6), ("physics", 5 * 10**6), ("digits", 10**6)),
+    ]
+    assert [task["C"] for task in ran] == [1.0, 1.0, 256.0, 256.0, 16.0]

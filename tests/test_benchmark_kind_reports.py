@@ -78,13 +78,15 @@ def test_targets_are_measured_from_the_lines(lines):
 
 @pytest.mark.parametrize(("status", "minutes"), [("ok", 20.0), ("timeout", np.inf)])
 def test_a_million_rows_are_judged_by_the_lines_of_their_script(status, minutes):
-    line = {"suite": "noisy-scale", "contender": "SVC", "rows": 10**6, "status": status, "seconds": 1200.0}
-    assert targets.at_a_million("seconds", 60.0)([line]) == minutes
+    line = {"suite": "scale", "family": "noisy", "contender": "SVC", "rows": 10**6, "status": status}
+    line["seconds"] = 1200.0
+    other = {**line, "family": "physics", "seconds": 9999.0}
+    assert targets.at_a_million("seconds", 60.0)([line, other]) == minutes
 
 
 def test_the_report_has_kinds_growth_and_held_back_sets(lines, tmp_path):
-    million = {"suite": "noisy-scale", "contender": "SVC", "rows": 10**6, "status": "ok", "peak_bytes": 2**30}
-    million |= {"seconds": 1200.0, "relative_gap": 0.02}
+    million = {"suite": "scale", "family": "noisy", "contender": "SVC", "rows": 10**6, "status": "ok"}
+    million |= {"peak_bytes": 2**30, "seconds": 1200.0, "relative_gap": 0.02}
     text = report.write([*lines, million], tmp_path, "results").read_text()
     assert "| fit, noisy, 10^6 rows, minutes |  | <= 30 | 20 | met |" in text
     assert "| certified gap, noisy, 10^6 rows |  | <= 0.01 | 0.02 | **not met** |" in text
