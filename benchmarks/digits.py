@@ -1,8 +1,8 @@
 """Deformed digits: ``deformed m=100000 [elastic=1.0] [seed=0]`` has any number of rows made of MNIST's training images.
 
 Every image is used equally often, each time with another rotation, scale, shear, shift and smooth displacement of its
-pixels, as in the sets of Loosli, Canu and Bottou ("Training invariant support vector machines", 2007). Rows are float32
-in [0, 1]; the test rows are those of MNIST, not deformed.
+pixels; the idea, not the deformations, is that of Loosli, Canu and Bottou's infinite MNIST (2007). Rows are float32 in
+[0, 1]; the test rows are those of MNIST, not deformed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIDE = 28  # pixels
 PART = 1000  # images that are deformed at once
 ANGLE, STRETCH, SHEAR, SHIFT = 0.2, 0.1, 0.15, 1.0  # largest: radians, share, share, pixels
 ELASTIC = 1.0  # pixels, about the standard deviation of a displacement
-PARAMETERS = 16.0, 0.02  # C and gamma: usual for pixels in [0, 1], within the plateau of mnist in parameters.toml
+PARAMETERS = 16.0, 0.02  # C and gamma: usual for pixels in [0, 1], not tuned for these rows
 
 
 def is_known(name: str) -> bool:
