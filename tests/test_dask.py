@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import swapsvm
-from swapsvm import ConvergenceWarning
+from swapsvm import Checkpoint, ConvergenceWarning
 from swapsvm.datasets import Shards
 from swapsvm.passes.files import FileRows
 
@@ -261,7 +261,7 @@ def test_without_a_scheduler_the_fit_ends_and_its_checkpoint_goes_on(tmp_path):
     cluster = distributed.LocalCluster(n_workers=1, **SETTINGS)
     client = distributed.Client(cluster, timeout=5)
     lost = After(lambda: (time.sleep(0.2), cluster.close()), calls=3)
-    model = SVC(client=client, checkpoint=file, callbacks=[lost], **HARD)
+    model = SVC(client=client, checkpoint=Checkpoint(file, seconds=0), callbacks=[lost], **HARD)
     with pytest.raises(dask_rows.ClusterError, match=r"scheduler|lost"):
         model.fit(chunked(X, 1000), Y)
     client.close()
