@@ -735,3 +735,25 @@ def test_reduce_to_an_accuracy_on_wider_rows(data, tmp_path, capsys):
     score = json.loads(ran(capsys, "predict", tmp_path / "wide.svm", tmp_path / "small", "--json"))["accuracy"]
     full = json.loads(ran(capsys, "predict", tmp_path / "wide.svm", tmp_path / "model", "--json"))["accuracy"]
     assert score >= full - 0.01
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_train_takes_classes_in_pairs_or_against_the_rest(tmp_path, multiclass):
+    data, model = tmp_path / "iris.svm", tmp_path / "model"
+    dump_svmlight_file(*load_iris(return_X_y=True), str(data), zero_based=False)
+    assert main(["train", str(data), str(model), "--multiclass", multiclass]) == 0
+    assert load(model).multiclass == multiclass
+
+
+def test_a_folder_of_shards_is_trained_and_predicted(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4)).astype(np.float32)
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1, -1)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    folder, model = tmp_path / "folder", tmp_path / "model"
+    assert main(["shard", str(tmp_path / "rows.npz"), str(folder), "--rows", "200"]) == 0
+    assert main(["train", str(folder), str(model), "--memory", "20K"]) == 0
+    assert main(["predict", str(folder), str(model), "--json"]) == 0
+    assert '"accuracy": 0.9' in capsys.readouterr().out
+    assert main(["train", str(folder), "-v", "3"]) != 0
+    assert "-v needs rows in memory" in capsys.readouterr().err

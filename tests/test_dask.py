@@ -307,3 +307,15 @@ def test_searches_through_joblib(client):
     with joblib.parallel_config("dask"):
         found = search.fit(X[:400], Y[:400]).cv_results_["mean_test_score"]
     np.testing.assert_allclose(found, search.fit(X[:400], Y[:400]).cv_results_["mean_test_score"])
+
+
+def test_searches_as_tasks(client):
+    """One SVCCV for each gamma, whole searches side by side."""
+    gammas = [0.1, 0.4]
+    found = client.gather(client.map(best_of, gammas, rows=X[:400], y=Y[:400]))
+    here = swapsvm.SVCCV(Cs=[0.5, 2.0], gammas=gammas, cv=2).fit(X[:400], Y[:400])
+    assert max(found) == pytest.approx(here.best_score_)
+
+
+def best_of(gamma, rows, y):
+    return swapsvm.SVCCV(Cs=[0.5, 2.0], gammas=[gamma], cv=2).fit(rows, y).best_score_

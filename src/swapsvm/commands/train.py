@@ -17,6 +17,7 @@ from ..datasets import Shards
 from ..estimators import SVC
 from ..files.model_files import check_target, write_model
 from ..kernels import GAMMA_RULES, KERNELS
+from ..models import SCHEMES
 from ..solvers import SOLVERS
 from .info import facts_of, written_report
 from .output import answer, say, warnings_in_lines
@@ -24,6 +25,7 @@ from .parser import Verbs, add_data, add_json, add_memory, read_data
 
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSVM's number
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
+MULTICLASS = "several classes: each pair of them, or each against the rest (default: %(default)s)"
 EPILOG = (
     "C weights the squared hinge loss (C/2 times the sum of squares), so the best C differs from LIBSVM's."
     " TOL is the relative duality gap P / D - 1 that is certified for the model. -w LABEL WEIGHT can be written"
@@ -58,6 +60,7 @@ def add_train(verbs: Verbs) -> None:
     add("-w", "--weight", action="append", default=[], metavar="LABEL=WEIGHT", help="weight of the rows of a label")
     add("-v", "--folds", type=int, metavar="N", help="print the accuracy of N-fold cross-validation; save no model")
     add("--solver", choices=list(SOLVERS), default=default.solver, help="training algorithm (default: %(default)s)")
+    add("--multiclass", choices=list(SCHEMES), default=default.multiclass, help=MULTICLASS)
     add("--max-vectors", type=int, metavar="N", help="support vectors of the model, at most (default: no limit)")
     add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
     add("--checkpoint", metavar="FILE", help="save progress to this file, and resume from it if it exists")
@@ -130,7 +133,7 @@ def estimator_of(arguments: argparse.Namespace, labels: np.ndarray) -> SVC:
     """The SVC with the parameters given on the command line."""
     names = (
         *("kernel", "gamma", "degree", "coef0", "cache_size", "tol", "solver"),
-        *("max_vectors", "max_time", "checkpoint"),
+        *("multiclass", "max_vectors", "max_time", "checkpoint"),
     )
     parameters = {name: getattr(arguments, name) for name in names}
     weights = class_weights(arguments.weight, labels)

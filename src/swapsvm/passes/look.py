@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import CsrMatrix, Matrix
 from ..columns import is_sparse
 
-WORD = 1 << 64
+WORD, BASE = 1 << 64, 0xD1342543DE82EF95
 TOGETHER = 8192  # rows whose columns are summed together
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -29,6 +29,10 @@ class Look:
     widest: float = 0.0  # sum of the absolute values of a row
     digest: int = 0
 
+    def from_row(self, first: int) -> Look:
+        """The same where the first row has this number."""
+        return replace(self, digest=self.digest * pow(BASE, first, WORD) % WORD)
+
     def __add__(self, other: Look) -> Look:
         return Look(
             max(self.largest, other.largest),
@@ -40,15 +44,17 @@ class Look:
         )
 
 
-def look_at(rows: Matrix, first: int) -> Look:
-    """``first`` is the number of the first row."""
-    return replace(sizes_of(rows), digest=digest_of(rows, first))
+def look_at(rows: Matrix) -> Look:
+    """Of a piece that begins with row 0; see ``Look.from_row``."""
+    return replace(sizes_of(rows), digest=digest_of(rows))
 
 
-def digest_of(rows: Matrix, first: int) -> int:
-    """It depends on the rows and their numbers, not on how they are cut into pieces."""
-    numbers = np.arange(first, first + rows.shape[0], dtype=np.uint64)
-    return int(_mixed(_row_words(rows) + numbers * FACTORS[0]).sum(dtype=np.uint64))
+def digest_of(rows: Matrix) -> int:
+    """sum_i word_i BASE^i mod 2^64, with a word for each row: it does not depend on how rows are cut into pieces."""
+    powers = np.full(rows.shape[0], np.uint64(BASE))
+    powers[:1] = 1
+    powers = np.multiply.accumulate(powers, dtype=np.uint64)
+    return int((_mixed(_row_words(rows) + FACTORS[0]) * powers).sum(dtype=np.uint64))
 
 
 def sizes_of(rows: Matrix) -> Look:

@@ -171,8 +171,8 @@ class ShardedRows(ABC):
     @cached_property
     def look(self) -> Look:
         """A first look at all rows, which checks them."""
-        numbers = np.arange(len(self))
-        return sum_of_looks(self.each_row(Work(_look, None, None, ()), (numbers,)))
+        looks = self.each(Work(look_at, None, None, ()), np.arange(len(self)))
+        return sum_of_looks(look.from_row(int(places[0])) for places, look in looks)
 
     def column_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of each column, of rows with these shares; sparse columns that are empty may be missing."""
@@ -193,10 +193,6 @@ class ShardedRows(ABC):
     def map(self, function: Callable[[Matrix], np.ndarray]) -> np.ndarray:
         """What a function makes of all rows, piece by piece, in their order."""
         return np.concatenate(self.each_row(Work(function, None, None, ())))
-
-
-def _look(rows: Matrix, numbers: np.ndarray) -> Look:
-    return look_at(rows, int(numbers[0]) if len(numbers) else 0)
 
 
 def is_sharded(X: object) -> TypeGuard[ShardedRows]:
