@@ -284,8 +284,11 @@ def test_a_worker_without_memory_is_named():
 
 
 def _take_all_memory(rows):
-    taken = [np.ones(1 << 24) for _ in range(64)]  # 128 MiB each
-    time.sleep(5)
+    """More and more, until the nanny ends the worker."""
+    taken = []
+    for _ in range(32):
+        taken.append(np.ones(1 << 23))  # 64 MiB
+        time.sleep(0.2)
     return len(taken)
 
 
