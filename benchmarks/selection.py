@@ -7,6 +7,9 @@ folds, and a model of all rows at the end. A peer may need hours for it: ``--Cs`
 it equally for all, and records say so. Each competitor has its own process; exceeding the limit is
 recorded. scikit-learn's SVC is single-threaded, so its grid runs in one process per core; intelex
 is measured both ways, with threads inside each fit and with fits in parallel.
+
+Searches of several threads are compared by wall time. On one thread (``--threads 1``) they are compared by CPU seconds,
+which depend less on other work of the machine.
 """
 
 from __future__ import annotations
@@ -176,16 +179,19 @@ def line_of(name: str, search: str, found: dict[str, Any]) -> str:
 def report(lines: list[dict[str, Any]]) -> str:
     """All searches in a Markdown table; the last record of each counts."""
     last = {(line["data"], line["search"]): line for line in lines}
+    one_thread = all(line["threads"] == 1 for line in last.values())
+    clock, compared = ("cpu_seconds", "CPU") if one_thread else ("seconds", "wall")
     rows = [
-        "| data | rows | search | wall | CPU | wall / SVCCV's | best score | C, gamma |",
+        f"| data | rows | search | wall | CPU | {compared} / SVCCV's | best score | C, gamma |",
         "|---|---|---|---|---|---|---|---|",
     ]
     ratios: dict[str, list[float]] = {}
-    for (name, search), line in last.items():
-        ours = last.get((name, "SVCCV"), {}).get("seconds")
-        rows.append(f"| {name} | {line['rows']} | {search} | {' | '.join(cells_of(line, ours))} |")
-        if ours and search != "SVCCV":  # a search that was ended took at least this long
-            ratios.setdefault(search, []).append(line.get("seconds", line["limit"]) / ours)
+    names = list(dict.fromkeys(name for name, _ in last))
+    for (name, search), line in sorted(last.items(), key=lambda item: names.index(item[0][0])):
+        ratio = ratio_of(line, last.get((name, "SVCCV"), {}), clock)
+        rows.append(f"| {name} | {line['rows']} | {search} | {' | '.join(cells_of(line, ratio))} |")
+        if ratio and search != "SVCCV":
+            ratios.setdefault(search, []).append(ratio)
     means = ", ".join(f"{search} {np.exp(np.mean(np.log(each))):.3g}" for search, each in ratios.items())
     about = surrounded(list(last.values()))
     return "\n".join(
@@ -193,13 +199,20 @@ def report(lines: list[dict[str, Any]]) -> str:
     )
 
 
-def cells_of(line: dict[str, Any], ours: float | None) -> list[str]:
+def ratio_of(line: dict[str, Any], ours: dict[str, Any], clock: str) -> float | None:
+    """Of a search that was ended it is a lower bound; its CPU seconds are unknown."""
+    least = line["limit"] if clock == "seconds" else None
+    taken = line.get(clock, least)
+    return taken / ours[clock] if taken and clock in ours else None
+
+
+def cells_of(line: dict[str, Any], ratio: float | None) -> list[str]:
     if line["status"] != "ok":
-        least = f"> {line['limit'] / ours:.3g}" if ours and line["status"] == "timeout" else ""
+        least = f"> {ratio:.3g}" if ratio and line["status"] == "timeout" else ""
         return [f"{line['status']}, limit {line['limit']:.0f} s", "", least, "", ""]
     chosen = ", ".join(f"{value:.3g}" for value in line["best_params"].values())
-    ratio = f"{line['seconds'] / ours:.3g}" if ours else ""
-    return [f"{line['seconds']:.1f} s", f"{line['cpu_seconds']:.1f} s", ratio, f"{line['best_score']:.4f}", chosen]
+    times = [f"{line[clock]:.3g} s" for clock in ("seconds", "cpu_seconds")]
+    return [*times, f"{ratio:.3g}" if ratio else "", f"{line['best_score']:.4f}", chosen]
 
 
 def surrounded(lines: list[dict[str, Any]]) -> str:
@@ -208,7 +221,7 @@ def surrounded(lines: list[dict[str, Any]]) -> str:
     peers = ", ".join(f"{name} {where['versions'][name]}" for name in ("scikit-learn-intelex", "scikit-learn"))
     grid = lines[0]["grid"]
     return (
-        f"{where['cpu']}, {lines[0]['threads']} threads, swapsvm at {where['commit']}, {peers}. "
+        f"{where['cpu']}, threads: {lines[0]['threads']}, swapsvm at {where['commit']}, {peers}. "
         f"{len(grid['C'])} values of C x {len(grid['gamma'])} of gamma x {FOLDS} folds and a model of all rows, once "
         f"each, in turn. The load of the machine was {min(loads):.1f} to {max(loads):.1f}. Losses differ, and so do "
         "scores and winners.\n"

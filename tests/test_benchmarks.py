@@ -283,10 +283,13 @@ def test_a_search_is_measured_in_its_own_process(tmp_path):
     assert records.read(output)[-1]["status"] == "timeout"
     selection.main([*words, "--searches", "SVCCV"])
     text = (tmp_path / "report.md").read_text()
-    ratio = found[1]["seconds"] / records.read(output)[-1]["seconds"]
+    ratio = found[1]["cpu_seconds"] / records.read(output)[-1]["cpu_seconds"]  # on one thread
     assert (
-        f"| scikit-learn | {found[1]['seconds']:.1f} s |" in text and f"the ratios: scikit-learn {ratio:.3g}." in text
+        f"| scikit-learn | {found[1]['seconds']:.3g} s |" in text and f"the ratios: scikit-learn {ratio:.3g}." in text
     )
+    assert "| CPU / SVCCV's |" in text
+    several = [{**line, "threads": 2} for line in records.read(output)]
+    assert "| wall / SVCCV's |" in selection.report(several)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # Frank-Wolfe is cut
