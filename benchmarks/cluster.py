@@ -104,7 +104,7 @@ def counts_of(model: Any) -> Line:
 def cluster() -> Iterator[Any]:
     import distributed
 
-    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(n_workers=WORKERS, **settings) as found, distributed.Client(found) as client:
         yield client
 

@@ -29,7 +29,7 @@ chunks = [rings(count, seed) for seed, count in enumerate((20_000, 5_000, 15_000
 X = da.concatenate([da.from_array(rows, chunks=rows.shape) for rows, _ in chunks])
 y = da.concatenate([da.from_array(labels, chunks=labels.shape) for _, labels in chunks])
 
-with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
     model = SVC(C=10, gamma=1.0, client=client).fit(X, y)
     print(f"{model.n_passes_} passes, {model.n_tasks_} tasks, relative gap {model.relative_gap_:.1e}")
     print(f"accuracy {model.score(X, y):.3f}")

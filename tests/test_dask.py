@@ -39,7 +39,7 @@ CURVED = X[:, 0] * X[:, 1] + X[:, 2]
 Y = np.where(CURVED + 0.3 * RNG.standard_normal(len(X)) > 0, "yes", "no")
 NUMBERS = CURVED + 0.1 * RNG.standard_normal(len(X))
 ROOM = 160_000  # bytes
-SETTINGS = {"dashboard_address": None, "processes": True, "threads_per_worker": 1}
+SETTINGS = {"dashboard_address": ":0", "processes": True, "threads_per_worker": 1}
 
 
 @pytest.fixture(scope="module")
