@@ -18,16 +18,16 @@ from swapsvm.passes.files import FileRows
 
 rng = np.random.default_rng(0)
 with tempfile.TemporaryDirectory() as folder:
-    for k in range(4):  # four files of rows, and their labels
-        angle, radius = rng.uniform(0, 4 * np.pi, 5000), rng.normal(0, 0.05, 5000)
-        arm = rng.integers(2, size=5000)
+    for k in range(3):  # three files of rows, and their labels
+        angle, radius = rng.uniform(0, 4 * np.pi, 2500), rng.normal(0, 0.05, 2500)
+        arm = rng.integers(2, size=2500)
         X = np.column_stack([np.cos(angle + np.pi * arm), np.sin(angle + np.pi * arm)]) * (0.1 * angle + 1)[:, None]
         np.save(Path(folder, f"part-{k}.npy"), (X + radius[:, None] * X).astype(np.float32))
         np.save(Path(folder, f"part-{k}.labels.npy"), arm)
 
     # %%
-    # 20000 rows of 8 bytes are 160 kB, and kernel values need memory as well.
-    limits, read, values = [160, 320, 640], [], []
+    # 7500 rows of 8 bytes are 60 kB, and kernel values need memory as well.
+    limits, read, values = [60, 120], [], []
     for limit in limits:
         rows = FileRows(Shards(folder, memory_limit=f"{limit}K"))  # fit(Shards(...)) does the same
         model = SVC(C=10, gamma=2).fit(rows, rows.shards.y)
