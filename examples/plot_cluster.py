@@ -25,7 +25,7 @@ def rings(count, seed):
 # %%
 # Chunks can be of any length. In a script of your own, put what follows under ``if __name__ == "__main__":``, because
 # workers that are processes import the script.
-chunks = [rings(count, seed) for seed, count in enumerate((20_000, 5_000, 15_000))]
+chunks = [rings(count, seed) for seed, count in enumerate((4_000, 1_000, 3_000))]
 X = da.concatenate([da.from_array(rows, chunks=rows.shape) for rows, _ in chunks])
 y = da.concatenate([da.from_array(labels, chunks=labels.shape) for _, labels in chunks])
 
@@ -39,9 +39,9 @@ with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_addres
 # %%
 # The model needs no cluster.
 local = model.to_local()
-grid = np.linspace(-3.2, 3.2, 120, dtype=np.float32)
+grid = np.linspace(-3.2, 3.2, 80, dtype=np.float32)
 places = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-values = local.decision_function(places).reshape(120, 120)
+values = local.decision_function(places).reshape(80, 80)
 
 fig, axes = plt.subplots(figsize=(5.6, 5))
 axes.contourf(grid, grid, np.clip(values, -2, 2), levels=20, cmap="RdBu", alpha=0.7)

@@ -9,6 +9,8 @@ import pytest
 from swapsvm.datasets import DatasetError, loading
 
 matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("dask.array")  # imports are not what is timed
+pytest.importorskip("distributed")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402 - after the choice of the backend
 
