@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from distributed import Client
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .. import estimators as local
-from ..arrays import MatrixLike
 from ..estimators.declaration import estimator, parameter
 from .parts import client_of, futures_of, gathered, is_collection, names_of
 from .predictions import lazily
@@ -21,12 +20,38 @@ CLIENT = """
 The client of the cluster. By default the one that was created last. It is used by ``fit`` and ``score``, stays
 with the estimator when that is cloned, and is left out when it is pickled.
 """
+ABOUT = """``swapsvm.{name}`` over Dask collections.
+
+Parameters
+----------
+{{parameters}}
+
+Attributes
+----------
+n_passes_, n_tasks_ : int
+    Passes over the rows on the workers, and tasks that they took.
+n_rounds_ : int
+    Passes and requests for rows: how often the client waited for the workers.
+bytes_sent_, bytes_received_ : int
+    Sizes of the arrays that were sent to the workers and came back.
+
+All others are those of ``swapsvm.{name}``.
+"""
+Class = TypeVar("Class")
 
 
+def documented(cls: type[Class]) -> type[Class]:
+    """The class with the docstring that all of these estimators share."""
+    cls.__doc__ = ABOUT.format(name=cls.__name__)
+    return cls
+
+
+@estimator
 class OnCluster(BaseEstimator):
     """What all these estimators share: rows stay on the workers, predictions are lazy."""
 
-    client: Client | None
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+
     _local: ClassVar[type[BaseEstimator]]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -98,6 +123,14 @@ class Decides(Predicts):
         return self._lazily("decision_function", X) if is_collection(X) else super().decision_function(X)
 
 
+class Detects(Decides):
+    """Estimators with ``score_samples``."""
+
+    def score_samples(self, X: Any) -> Any:
+        """As the local estimator's; of a collection lazily, block by block, as a collection of the same kind."""
+        return self._lazily("score_samples", X) if is_collection(X) else super().score_samples(X)
+
+
 class Scores(Predicts):
     """Estimators with ``score``."""
 
@@ -108,118 +141,29 @@ class Scores(Predicts):
         client = client_of(self.client)
         found = gathered(client, self.predict(X), (), "predictions")
         targets, weights = gathered(client, y, (), "y"), gathered(client, sample_weight, (), "sample_weight")
-        return float(self._metric(targets, found, sample_weight=weights))
-
-    @staticmethod
-    def _metric(targets: np.ndarray | None, found: np.ndarray | None, sample_weight: np.ndarray | None) -> float:
-        raise NotImplementedError
+        metric = accuracy_score if is_classifier(self) else r2_score
+        return float(metric(targets, found, sample_weight=weights))
 
 
 @estimator
+@documented
 class SVC(Scores, Decides, local.SVC):
-    """``swapsvm.SVC`` over Dask collections.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    n_passes_, n_tasks_ : int
-        Passes over the rows on the workers, and tasks that they took.
-    n_rounds_ : int
-        Passes and requests for rows: how often the client waited for the workers.
-    bytes_sent_, bytes_received_ : int
-        Sizes of the arrays that were sent to the workers and came back.
-
-    All others are those of ``swapsvm.SVC``.
-    """
-
-    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
-
     _local = local.SVC
-    _metric = staticmethod(accuracy_score)
 
 
 @estimator
-class SVR(Scores, Predicts, local.SVR):
-    """``swapsvm.SVR`` over Dask collections.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    n_passes_, n_tasks_ : int
-        Passes over the rows on the workers, and tasks that they took.
-    n_rounds_ : int
-        Passes and requests for rows: how often the client waited for the workers.
-    bytes_sent_, bytes_received_ : int
-        Sizes of the arrays that were sent to the workers and came back.
-
-    All others are those of ``swapsvm.SVR``.
-    """
-
-    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
-
+@documented
+class SVR(Scores, local.SVR):
     _local = local.SVR
-    _metric = staticmethod(r2_score)
 
 
 @estimator
-class OneClassSVM(Decides, local.OneClassSVM):
-    """``swapsvm.OneClassSVM`` over Dask collections.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    n_passes_, n_tasks_ : int
-        Passes over the rows on the workers, and tasks that they took.
-    n_rounds_ : int
-        Passes and requests for rows: how often the client waited for the workers.
-    bytes_sent_, bytes_received_ : int
-        Sizes of the arrays that were sent to the workers and came back.
-
-    All others are those of ``swapsvm.OneClassSVM``.
-    """
-
-    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
-
+@documented
+class OneClassSVM(Detects, local.OneClassSVM):
     _local = local.OneClassSVM
 
-    def score_samples(self, X: MatrixLike) -> Any:
-        """As the local estimator's; of a collection lazily."""
-        return self._lazily("score_samples", X) if is_collection(X) else super().score_samples(X)
-
 
 @estimator
-class SVDD(Decides, local.SVDD):
-    """``swapsvm.SVDD`` over Dask collections.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    n_passes_, n_tasks_ : int
-        Passes over the rows on the workers, and tasks that they took.
-    n_rounds_ : int
-        Passes and requests for rows: how often the client waited for the workers.
-    bytes_sent_, bytes_received_ : int
-        Sizes of the arrays that were sent to the workers and came back.
-
-    All others are those of ``swapsvm.SVDD``.
-    """
-
-    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
-
+@documented
+class SVDD(Detects, local.SVDD):
     _local = local.SVDD
-
-    def score_samples(self, X: MatrixLike) -> Any:
-        """As the local estimator's; of a collection lazily."""
-        return self._lazily("score_samples", X) if is_collection(X) else super().score_samples(X)

@@ -99,7 +99,6 @@ class DaskRows(ShardedRows):
         self, work: Work, pieces: Sequence[Piece], by_row: Sequence[np.ndarray], token: StopToken | None
     ) -> Iterator[Any]:
         how = None if work.how is None else replace(work.how, threads=self._threads)
-
         keys = [_key_of(value) for value in (work.vectors, *work.shared)]
 
         def submit(piece: Piece) -> Any:
