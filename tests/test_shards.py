@@ -355,7 +355,8 @@ def test_reading_a_shard_takes_the_memory_of_a_shard(tmp_path, name):
             shards.read(k)
 
     read_all()  # imports
-    assert peak_of(read_all) < 2 * factor * size + 4 * MEGABYTE
+    # all three at once would take at least 3 * size, and buffers; PyArrow's allocator keeps some megabytes
+    assert peak_of(read_all) < 2 * factor * size + 7 * MEGABYTE
 
 
 def test_taking_a_few_rows_of_an_npy_file_reads_little(tmp_path):
