@@ -44,7 +44,13 @@ def table(records: Sequence[Record]) -> str:
         "beside the fastest peer",
         "accuracy",
     )
-    return "\n".join([note_of(records), "", *table_lines(head, rows)])
+    return "\n".join([note_of(records), "", *table_lines(*without_empty_columns(head, rows))])
+
+
+def without_empty_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """What no set was measured on has no column."""
+    kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
+    return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def row_of(view: View, name: str, sets: Sequence[str]) -> tuple[str, ...]:

@@ -16,13 +16,27 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
-from swapsvm import SVC, files
+from swapsvm import SVC, SVCCV, SVDD, SVR, SVRCV, OneClassSVM, files
 from swapsvm.container import PREFIX
+from swapsvm.kernels import Linear, Poly, Rbf, Sum
 
 from . import mutation
 
 Random = np.random.Generator
+OLD = Path(__file__).parents[1] / "tests" / "golden"  # files of earlier versions
 
 
 @dataclass(frozen=True)
@@ -106,15 +120,34 @@ def model_files() -> list[bytes]:
     K = np.eye(6) + 1
     made.append(written(lambda path: files.save(SVC(kernel="precomputed").fit(K, [0, 1] * 3), path)))
     X, y = data()
-    made.append(written(lambda path: files.save(SVC(n_jobs=1).fit(X, np.array(["no", "yes"])[y]), path)))
-    return made
+    others = [estimator.fit(X, y) for estimator in (SVR(n_jobs=1), OneClassSVM(n_jobs=1), SVDD(n_jobs=1))]
+    others += [search(Cs=2, gammas=2, cv=2, n_jobs=1).fit(X, y) for search in (SVCCV, SVRCV)]
+    others.append(SVC(n_jobs=1).fit(X, np.array(["no", "yes"])[y]))
+    terms = Sum([(Rbf("scale"), slice(0, 2)), (Poly(0.5, 1.0), [3, 1]), (Linear(), 0)], weights=[1.0, 0.5, 2.0])
+    others += [SVC(kernel=terms, n_jobs=1).fit(X, y), SVDD(kernel=terms, n_jobs=1).fit(X)]
+    others.append(SVR(kernel=terms, n_jobs=1).fit(X, X[:, :2]))
+    others += [pipeline.fit(X.round(), y) for pipeline in pipelines()]
+    made += [written(lambda path, model=model: files.save(model, path)) for model in others]
+    return made + [path.read_bytes() for path in sorted(OLD.glob("format-*.swapsvm"))]
+
+
+def pipelines() -> list[Pipeline]:
+    """Every step that a file can hold."""
+    scalers = [SimpleImputer(), StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), Normalizer()]
+    encoded = [("hot", OneHotEncoder(handle_unknown="ignore"), [0]), ("number", OrdinalEncoder(), slice(1, 3))]
+    columns = ColumnTransformer(encoded, remainder="passthrough")
+    return [make_pipeline(*scalers, SVR(n_jobs=1)), make_pipeline(columns, SVC(n_jobs=1))]
 
 
 def use_model(model: Any) -> None:
     """Predict a few rows, if the model is not too wide, and save."""
-    if model.n_features_in_ <= 1 << 16:
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if model.n_features_in_ <= 1 << 16 and getattr(last, "refit", True):
         rows = np.ones((3, model.n_features_in_))
-        model.decision_function(sp.csr_matrix(rows) if sp.issparse(model.support_vectors_) else rows)
+        for method in ("decision_function", "score_samples"):
+            if hasattr(model, method):
+                sparse = last is model and model.kernel != "precomputed"
+                getattr(model, method)(sp.csr_matrix(rows) if sparse else rows)
         model.predict(rows)
     files.save(model, "copy")
 
@@ -143,9 +176,8 @@ def use_checkpoint(model: Any) -> None:
 
 
 def libsvm_files() -> list[bytes]:
-    models = [
-        SVC(kernel=kernel, n_jobs=1).fit(*data(classes=classes)) for kernel in ("rbf", "poly") for classes in (2, 3)
-    ]
+    models = [SVC(kernel=kernel, n_jobs=1).fit(*data(classes=k)) for kernel in ("rbf", "poly") for k in (2, 3)]
+    models += [estimator.fit(*data()) for estimator in (SVR(n_jobs=1), OneClassSVM(n_jobs=1))]
     return [written(lambda path, model=model: files.export_libsvm(model, path)) for model in models]
 
 

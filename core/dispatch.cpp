@@ -1,8 +1,12 @@
 // Chooses, once, the table of hot loops for this machine. SWAPSVM_SIMD=portable|v2|v3|v4 overrides the choice.
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "hot.hpp"
+#if SWAPSVM_X86
+#include "processor.hpp"
+#endif
 
 namespace swapsvm {
 
@@ -27,10 +31,10 @@ struct Level {
 
 const std::vector<Level>& levels() {
 #if SWAPSVM_X86
-  __builtin_cpu_init();
-  static const std::vector<Level> all{{"v4", v4::tables, bool(__builtin_cpu_supports("x86-64-v4"))},
-                                      {"v3", v3::tables, bool(__builtin_cpu_supports("x86-64-v3"))},
-                                      {"v2", v2::tables, bool(__builtin_cpu_supports("x86-64-v2"))},
+  static const int level = x86_level();
+  static const std::vector<Level> all{{"v4", v4::tables, level >= 4},
+                                      {"v3", v3::tables, level >= 3},
+                                      {"v2", v2::tables, level >= 2},
                                       {"portable", portable::tables, true}};
 #else
   static const std::vector<Level> all{{"portable", portable::tables, true}};
@@ -44,13 +48,20 @@ const Level* find(const std::string& name) {
   return nullptr;
 }
 
-const Level*& chosen() {
-  static const Level* level = [] {
+std::atomic<const Level*>& chosen() {
+  static std::atomic<const Level*> level = [] {
     const char* wanted = std::getenv("SWAPSVM_SIMD");
     const Level* named = find(wanted ? wanted : "");
     return named ? named : find("");
   }();
   return level;
+}
+
+const Level& in_use() {
+  return *chosen().load(std::memory_order_relaxed);
+}
+const HotTables& tables() {
+  return in_use().tables();
 }
 
 }  // namespace
@@ -63,7 +74,7 @@ std::vector<std::string> simd_levels() {
 }
 
 std::string simd_level() {
-  return chosen()->name;
+  return in_use().name;
 }
 
 void select_simd(const std::string& name) {
@@ -74,33 +85,33 @@ void select_simd(const std::string& name) {
 
 template <>
 const HotKernels<float, float>& hot_kernels() {
-  return chosen()->tables().float_float;
+  return tables().float_float;
 }
 template <>
 const HotKernels<float, double>& hot_kernels() {
-  return chosen()->tables().float_double;
+  return tables().float_double;
 }
 template <>
 const HotKernels<double, float>& hot_kernels() {
-  return chosen()->tables().double_float;
+  return tables().double_float;
 }
 template <>
 const HotKernels<double, double>& hot_kernels() {
-  return chosen()->tables().double_double;
+  return tables().double_double;
 }
 template <>
 const HotUpdates<float>& hot_updates() {
-  return chosen()->tables().float_updates;
+  return tables().float_updates;
 }
 template <>
 const HotUpdates<double>& hot_updates() {
-  return chosen()->tables().double_updates;
+  return tables().double_updates;
 }
 const HotScan& hot_scan() {
-  return chosen()->tables().scan;
+  return tables().scan;
 }
 const HotFeatures& hot_features() {
-  return chosen()->tables().features;
+  return tables().features;
 }
 
 }  // namespace swapsvm

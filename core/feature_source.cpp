@@ -18,6 +18,7 @@ class FeatureSource final : public Source<V> {
     const double units = expanded ? 0.0 : units_lost(data, norms_, norms_, kernel);
     differences_ = !expanded && needs_differences<V>(data, kernel, units);
     exact_differences_ = !expanded && needs_differences<double>(data, kernel, units);
+    certificate_differences_ = !expanded && certificate_needs_differences<V>(data, kernel, units);
   }
 
   int64_t size() const override { return data_.size; }
@@ -112,17 +113,19 @@ class FeatureSource final : public Source<V> {
   }
 
   bool differences(const Rows<T>& right, bool exact) const {
-    if (&right == &data_) return exact ? exact_differences_ : differences_;
+    if (&right == &data_) return exact ? certificate_differences_ : differences_;
     const double units = units_lost(data_, right, kernel_);
-    return exact ? needs_differences<double>(data_, kernel_, units) : needs_differences<V>(data_, kernel_, units);
+    return exact ? certificate_needs_differences<V>(data_, kernel_, units)
+                 : needs_differences<V>(data_, kernel_, units);
   }
 
   Rows<T> data_;
   AnyRows any_rows_;
   KernelSpec kernel_;
-  bool through_w_;                        // whether products are
-  Norms norms_;                           // every certificate needs them
-  bool differences_, exact_differences_;  // whether distances are summed from differences: in V, in double
+  bool through_w_;  // whether products are
+  Norms norms_;     // every certificate needs them
+  // Whether distances are summed from differences: in V, in blocks in double, in products in double.
+  bool differences_, exact_differences_, certificate_differences_;
 };
 
 }  // namespace

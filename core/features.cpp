@@ -7,7 +7,7 @@ namespace swapsvm {
 namespace {
 
 constexpr int64_t kPiece = 4096;      // rows whose kernel values are computed together
-constexpr int64_t kSolved = 128;      // rows of one triangular solve
+constexpr int64_t kSolved = 256;      // rows of one triangular solve
 constexpr int64_t kLeastChunk = 512;  // rows
 constexpr int64_t kMostChunks = 256;
 constexpr int64_t kTogether = 8;  // rows that stay in the first-level cache between the two halves of quadratic()

@@ -24,7 +24,7 @@ class FullState final : public State<V> {
   }
   void restore(const Snapshot& s) override {
     Base::restore(s);
-    kept_ = s.kept;
+    kept_ = s.kept, exact_ = false;
     choose_vertices();
   }
 
@@ -53,7 +53,7 @@ class FullState final : public State<V> {
     else
       shard_.add_columns(point_.changes_of(c), c.scale);
     this->change_weights(c);
-    fresh_ = c.afresh;
+    fresh_ = c.afresh, exact_ = false;
     this->set_value();
     choose_vertices();
     this->keep_room();
@@ -85,17 +85,29 @@ class FullState final : public State<V> {
     for (const Index v : point_.active()) found[size_t(v)] -= shard_.ridge(v) * point_[v];
     return found;
   }
-  std::vector<double> product(const std::vector<double>& weights) {
+  // `exact`: kernel values in double for the variables that have weight, as a certificate needs them.
+  std::vector<double> product(const std::vector<double>& weights, bool exact) {
     if (int64_t(weights.size()) != this->size()) throw std::invalid_argument("one weight per variable is needed");
     Changes all;
-    for (int64_t v = 0; v < this->size(); ++v)
+    std::vector<Index> weighted, others;
+    for (int64_t v = 0; v < this->size(); ++v) {
       if (weights[size_t(v)] != 0) all.push_back({Index(v), weights[size_t(v)]});
-    return shard_.product(shard_.all_variables(), shard_.combination(all).vectors(), false);
+      (weights[size_t(v)] != 0 ? weighted : others).push_back(Index(v));
+    }
+    const Combination z = shard_.combination(all);
+    if (!exact) return shard_.product(shard_.all_variables(), z.vectors(), false);
+    std::vector<double> found(weights.size());
+    for (const auto* some : {&others, &weighted}) {
+      const std::vector<double> sums = shard_.product(*some, z.vectors(), some == &weighted);
+      for (size_t k = 0; k < sums.size(); ++k) found[size_t((*some)[k])] = sums[k];
+    }
+    return found;
   }
   // Goes to weights whose products are known: no kernel value is computed. `afresh`: the products are multiples of sums
-  // that product() has made, so that a certificate needs no new ones. Multiplying rounds in double, which the bound on
-  // sums in single precision has room for.
-  void place(const std::vector<double>& weights, const std::vector<double>& products, bool afresh = false) {
+  // that product() has made, so that a certificate needs no new ones, or, if these were `exact`, none of the support
+  // either. Multiplying rounds in double, which the bounds on sums have room for.
+  void place(const std::vector<double>& weights, const std::vector<double>& products, bool afresh = false,
+             bool exact = false) {
     if (products.size() != weights.size() || int64_t(weights.size()) != this->size())
       throw std::invalid_argument("one weight and one product per variable are needed");
     const std::vector<Index> all = shard_.all_variables();
@@ -103,7 +115,7 @@ class FullState final : public State<V> {
     const double total = point_.normalize();
     shard_.include_all();
     for (const Index v : all) shard_.set_h(v, products[size_t(v)] / total + shard_.ridge(v) * point_[v]);
-    fresh_ = afresh && sizeof(V) < sizeof(double);
+    fresh_ = (afresh || exact) && sizeof(V) < sizeof(double), exact_ = exact;
     this->set_value();
     choose_vertices();
     this->keep_room();
@@ -139,7 +151,8 @@ class FullState final : public State<V> {
   double certificate_seconds() const override {
     const double support = double(this->support_size()),
                  others = fresh_ ? double(shard_.unknown().size()) : double(this->size()) - support;
-    return gram_->product_seconds(others, support, false) + 2 * gram_->product_seconds(support, support, true);
+    const double exactly = fresh_ && exact_ ? 0 : 2 * gram_->product_seconds(support, support, true);
+    return gram_->product_seconds(others, support, false) + exactly;
   }
 
  protected:
@@ -179,7 +192,7 @@ class FullState final : public State<V> {
       return begin_afresh(exact_error);
     }
     shard_.evaluate(fresh_ ? shard_.unknown() : inactive(), point_, false);
-    shard_.evaluate(point_.active(), point_, true);
+    if (!fresh_ || !exact_) shard_.evaluate(point_.active(), point_, true);
     shard_.include_all();
     fresh_ = true;
     const bool by_level = this->is_measured_by(Measure::primal) && !point_.radius.grows();
@@ -215,7 +228,7 @@ class FullState final : public State<V> {
     });
   }
   void begin_afresh() {
-    fresh_ = true;
+    fresh_ = true, exact_ = false;
     shard_.include_all();
     this->forget_certificate();
     this->set_value();
@@ -233,6 +246,7 @@ class FullState final : public State<V> {
   }
 
   std::vector<Index> kept_;
+  bool exact_ = false;  // while h is fresh: whether that of the active variables was summed in double
 };
 
 extern template class FullState<float>;

@@ -74,6 +74,9 @@ template <class V, class T>
 bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units);
 // ... which is too slow for single precision: it is not used for such sparse rows.
 bool needs_double(double units);
+// The same for products in double that certify what was computed in V.
+template <class V, class T>
+bool certificate_needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units);
 
 // Whether products of these rows, and what a kernel makes of them, stay within the range of float.
 template <class T>

@@ -138,13 +138,20 @@ class ProductRounding {
   }
 
   // Numbers below the smallest normal one of V count as zero. As values they are off by about that number, times the
-  // slope of the map; as entries x_f, which products x_f z_f and squares (x_f - z_f)^2 multiply, by it times the norms.
+  // slope of the map; as entries x_f, which products x_f z_f and squares (x_f - z_f)^2 multiply, by it times the norms;
+  // as coefficients, which a large slack makes that small, by it times the value.
   double underflow(const Norm& x, double terms) const {
     const double largest = kernel_.gamma * std::sqrt(x.square * z_.largest) + std::abs(kernel_.coef0);
     const double slope =
         kernel_.kind == KernelKind::poly ? kernel_.degree * std::pow(largest, kernel_.degree - 1) : 1.0;
     const double entries = std::max(1.0, 2 * (std::sqrt(x.square) + std::sqrt(z_.largest)));
-    return z_.total * kSmallest * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope) * entries);
+    return kSmallest * (z_.total * (2 + terms * std::max(1.0, kernel_.gamma) * std::max(1.0, slope) * entries) +
+                        double(z_.count) * (1 + largest_value(x)));
+  }
+
+  double largest_value(const Norm& x) const {
+    if (kernel_.kind == KernelKind::linear) return std::sqrt(x.square * z_.largest);
+    return kernel_.kind == KernelKind::poly ? largest_power(x) : 1.0;
   }
 
   const bool sparse_;
@@ -211,18 +218,32 @@ bool fits_float(const Rows<T>& left, const Rows<T>& right, const KernelSpec& ker
   return product < kLargest && (kernel.kind == KernelKind::poly ? std::pow(base, kernel.degree) : base) < kLargest;
 }
 
+// Whether dense rows are subtracted, rather than multiplied: where the bound above would be that many times larger than
+// with differences for the worst pair of rows, 0.37 n for the reduction and 24 for map and sum.
+template <class T>
+bool loses_much(const Rows<T>& left, const KernelSpec& kernel, double units, double times) {
+  if (kernel.reduction() == Reduction::absolute) return true;
+  return !(units < times * (0.37 * double(longest_sum(left.features, false) + 8) + 24));
+}
+
 // Sparse rows: in double, a loss of digits is tolerable as long as it does not show; in float they are never spread
-// out, for speed. Dense rows: in double always, since certificates are made of these values: their bounds limit the
-// gaps that can be proven. In float they are multiplied, rather than subtracted, as long as the bound above stays of
-// the size that differences would have for the worst pair of rows: 0.37 n for the reduction, 24 for map and sum.
+// out, for speed. Dense rows: in double always, in float only where much would be lost.
 template <class V, class T>
 bool needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units) {
   constexpr double kTolerable = 1e-9, kTimesLarger = 128;
   constexpr bool in_double = sizeof(V) == sizeof(double);
   if (kernel.reduction() == Reduction::dot) return false;
   if (left.sparse()) return in_double && !(units * std::numeric_limits<double>::epsilon() / 2 < kTolerable);
-  if (in_double || kernel.reduction() == Reduction::absolute) return true;
-  return !(units < kTimesLarger * (0.37 * double(longest_sum(left.features, false) + 8) + 24));
+  return in_double || loses_much(left, kernel, units, kTimesLarger);
+}
+// Bounds limit the gaps that can be proven: those of a computation in double must be sharp. One in single precision
+// aims at larger gaps, and differences would take half as long again.
+template <class V, class T>
+bool certificate_needs_differences(const Rows<T>& left, const KernelSpec& kernel, double units) {
+  constexpr double kTimesLarger = 32;
+  if (sizeof(V) == sizeof(double) || left.sparse() || kernel.reduction() == Reduction::dot)
+    return needs_differences<double>(left, kernel, units);
+  return loses_much(left, kernel, units, kTimesLarger);
 }
 bool needs_double(double units) {
   constexpr double kTolerable = 0.01;  // the bound is about ten times what happens
@@ -241,6 +262,10 @@ template bool needs_differences<float>(const Rows<float>&, const KernelSpec&, do
 template bool needs_differences<float>(const Rows<double>&, const KernelSpec&, double);
 template bool needs_differences<double>(const Rows<float>&, const KernelSpec&, double);
 template bool needs_differences<double>(const Rows<double>&, const KernelSpec&, double);
+template bool certificate_needs_differences<float>(const Rows<float>&, const KernelSpec&, double);
+template bool certificate_needs_differences<float>(const Rows<double>&, const KernelSpec&, double);
+template bool certificate_needs_differences<double>(const Rows<float>&, const KernelSpec&, double);
+template bool certificate_needs_differences<double>(const Rows<double>&, const KernelSpec&, double);
 template Norms norms_of(const Rows<float>&);
 template Norms norms_of(const Rows<double>&);
 template double units_lost(const Rows<float>&, const Norms&, const Norms&, const KernelSpec&);

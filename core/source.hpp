@@ -87,6 +87,15 @@ class Source {
 // distances come from dot products.
 template <class V>
 std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded = false);
+
+// A kernel on some columns of the data, as rows of their own, and its weight in a sum.
+struct Term {
+  AnyRows data;
+  KernelSpec kernel;
+  double weight = 1.0;
+};
+template <class V>
+std::unique_ptr<Source<V>> sum_source(const std::vector<Term>& terms);
 template <class V>
 std::unique_ptr<Source<V>> matrix_source(const V* values, int64_t size);
 // The function fills out[r * columns + c] = k(x_rows[r], x_columns[c]).

@@ -6,6 +6,13 @@
 #include <limits>
 #include <utility>
 
+#if defined(__APPLE__)
+#include <stdlib.h>
+#include <xlocale.h>
+
+#include <cerrno>
+#endif
+
 namespace swapsvm {
 namespace {
 
@@ -47,6 +54,19 @@ bool parse(std::string_view text, T& number) {
   const auto result = std::from_chars(text.data(), end, number);
   return result.ec == std::errc() && result.ptr == end;
 }
+
+#if defined(__APPLE__)  // the library of older systems has no std::from_chars of doubles: the same by strtod
+bool parse(std::string_view text, double& number) {
+  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string copy(text);
+  char* end = nullptr;
+  errno = 0;
+  number = strtod_l(copy.c_str(), &end, c_locale);
+  const bool underflow = errno == ERANGE && number == 0;
+  const bool decimal = text.find_first_not_of("+-.0123456789eE") == std::string_view::npos && text.substr(0, 1) != "+";
+  return decimal && !underflow && !text.empty() && end == copy.c_str() + copy.size();
+}
+#endif
 
 double parse_number(std::string_view text, const char* what) {
   double number = 0;

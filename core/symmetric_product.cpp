@@ -54,9 +54,9 @@ class SymmetricProduct {
     const int64_t even = blocks_ + blocks_ % 2;  // with an odd number, one block rests in each round
     for (int64_t round = 0; round + 1 < even; ++round)
       parallel_chunks(even / 2, 1, team, [&](int64_t place, int64_t) {
-        const auto [left, right] = match(even, round, place);
-        const int64_t other = left;
-        if (right < blocks_) with_packed(right, [&](const Packed<V>& block) { square(other, right, block); });
+        const std::pair<int64_t, int64_t> pair = match(even, round, place);
+        if (pair.second >= blocks_) return;
+        with_packed(pair.second, [&](const Packed<V>& block) { square(pair.first, pair.second, block); });
       });
   }
 

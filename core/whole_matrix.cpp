@@ -21,8 +21,10 @@ void WholeMatrix<V>::set_ridge(const std::vector<double>& ridge) {
     members_[v].ridge = ridge[v];
   }
   for (int64_t p = 0; p < entered(); ++p) row(p)[p] = V(members_[order_[p]].diagonal);
-  copied_.clear();
-  set_scores();
+  copied_.clear(), swapped_ = 0, stepped_ = false;
+  std::vector<Index> others = outside();
+  const bool needed = std::any_of(others.begin(), others.end(), [&](Index v) { return members_[v].weight > 0; });
+  enter(needed ? others : std::vector<Index>());  // smooth steps end without Q
 }
 
 template <class V>
@@ -89,8 +91,9 @@ void WholeMatrix<V>::solve(double accuracy, const Team& team) {
   for (int round = 0; round < kRounds; ++round) {
     if (team.token) team.token->listen(), team.token->check();
     const double now = gap();
+    if (now > accuracy * value() && solve_smoothly(accuracy, team)) return;
     if (now > coarse * value() && now < best && run_round()) {
-      best = now;
+      best = cut_ ? std::numeric_limits<double>::infinity() : now;
       continue;
     }
     const std::vector<Index> entering = active_part() > kMost ? outside() : violators();
@@ -131,10 +134,10 @@ std::vector<Index> WholeMatrix<V>::violators() {
 }
 
 template <class V>
-double WholeMatrix<V>::gap() const {
+double WholeMatrix<V>::gap_among(const std::vector<Index>& variables) const {
   double lowest = std::numeric_limits<double>::infinity(), norm = quadratic_;
   MemberScores scores;
-  for (const Index v : order_) {
+  for (const Index v : variables) {
     const Member& m = members_[v];
     scores.add(m);
     lowest = std::min(lowest, m.score), norm -= m.weight * m.weight * m.ridge;
@@ -183,9 +186,47 @@ bool WholeMatrix<V>::swap_among(const std::vector<Index>& open) {
     const Member& m = members_[order_[open[k]]];
     inner_.set(k, m.diagonal, m.score, m.half_linear, m.weight);
   }
-  if (inner_.run(kRough, 20 * int64_t(open.size())) == 0) return false;
+  const double most = most_moves(double(open.size()));
+  cut_ = most < kMostMoves * double(open.size());
+  const int64_t moves = inner_.run(kRough, int64_t(most));
+  if (moves == 0) return false;
+  swapped_ += double(moves) * double(open.size());
   for (size_t k = 0; k < open.size(); ++k) members_[order_[open[k]]].weight = inner_.weights[k];
   return true;
+}
+
+// Of swaps on all variables, the number of moves grows with the number of variables. What has been spent on all of them
+// is what the rest is expected to take.
+template <class V>
+double WholeMatrix<V>::growth() const {
+  const double larger = double(size()) / double(entered());
+  return larger * larger;
+}
+
+template <class V>
+double WholeMatrix<V>::most_moves(double open) const {
+  const double most = kMostMoves * open;
+  if (!smooth_ || stepped_) return most;
+  return std::min(most, std::max(kLeastMoves * open, (smooth_->needed() / growth() - swapped_) / open + 1));
+}
+
+template <class V>
+bool WholeMatrix<V>::solve_smoothly(double accuracy, const Team& team) {
+  if (size() < kLeastSmooth || !scales_ || stepped_) return false;
+  if (!smooth_) smooth_ = std::make_unique<SmoothSteps<V>>(gram_, members_, bias_);
+  if (!smooth_->are_worth(swapped_ * growth())) return false;
+  stepped_ = true;
+  std::vector<Index> all(static_cast<size_t>(size()));
+  std::iota(all.begin(), all.end(), 0);
+  for (int k = 0; k < kSmoothSteps; ++k) {
+    if (team.token) team.token->listen(), team.token->check();
+    const double next = smooth_->step(k == 0, quadratic_, accuracy);
+    if (!(next < quadratic_)) break;
+    quadratic_ = next;
+    if (gap_among(all) <= accuracy * value()) return true;
+  }
+  enter(outside());
+  return false;
 }
 
 template <class V>

@@ -1,12 +1,14 @@
 // A problem whose matrix Q fits into memory: SWAP-2o among the variables that can still change.
 //
 // Of more than a few hundred variables a random sample enters first, then those that a step would move toward: where
-// few become active, most of Q is never computed.
+// few become active, most of Q is never computed. Where swaps need many moves, smooth steps take over
+// (smooth_steps.hpp) as soon as they are expected to be cheaper.
 #pragma once
 
 #include <vector>
 
 #include "block.hpp"
+#include "smooth_steps.hpp"
 #include "working_set.hpp"
 
 namespace swapsvm {
@@ -39,6 +41,10 @@ class WholeMatrix {
   static constexpr double kRough = 0.05;   // of the violation, to which a round goes
   static constexpr double kCoarse = 0.03;  // of the value, the gap before the first look at those that are outside
 
+  static constexpr int64_t kLeastSmooth = 256;               // variables, of which smooth steps are considered
+  static constexpr int kSmoothSteps = 6;                     // most
+  static constexpr double kMostMoves = 20, kLeastMoves = 2;  // of a round, for each of its variables
+
   static constexpr double kFew = 0.6;   // part of the variables whose matrix is worth copying
   static constexpr double kMost = 0.5;  // active part of a sample, beyond which all others are likely to enter
 
@@ -52,11 +58,18 @@ class WholeMatrix {
   double active_part() const;  // of those that have entered
   // Scores of those outside, and those among them that a toward step ascends to.
   std::vector<Index> violators();
-  double gap() const;  // among those that have entered
+  double gap() const { return gap_among(order_); }
+  double gap_among(const std::vector<Index>& variables) const;
   double value() const { return std::abs(2 * half_linear_value_ - quadratic_); }
   // Places of variables that swaps can still change: active, or with a score below that of an active one.
   std::vector<Index> open_places() const;
   bool run_round();
+  // How much more moves on all variables are expected to take than those on the ones that have entered.
+  double growth() const;
+  // Of a round, which ends where smooth steps begin to be worth it.
+  double most_moves(double open) const;
+  // Smooth steps, if they are worth it; whether they reached the accuracy. Then not all active variables have entered.
+  bool solve_smoothly(double accuracy, const Team& team);
   bool swap_among(const std::vector<Index>& open);
   void copy_matrix(const std::vector<Index>& open);
   // Scores from the weights alone: increments would carry rounding to the end.
@@ -73,6 +86,10 @@ class WholeMatrix {
   InnerProblem<V> inner_;
   std::vector<Index> copied_;  // places that inner_ has the matrix of
   std::vector<V> panel_;
+  std::unique_ptr<SmoothSteps<V>> smooth_;
+  double swapped_ = 0;    // moves of swaps with this ridge, each times the variables that it is among
+  bool cut_ = false;      // whether the last round had fewer moves than it could have needed
+  bool stepped_ = false;  // whether smooth steps were made with this ridge
   double quadratic_ = 0, half_linear_value_ = 0;
 };
 

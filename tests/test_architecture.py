@@ -12,7 +12,7 @@ import swapsvm
 
 ROOT = Path(swapsvm.__file__).parent
 LAYERS = [
-    ["_core", "arrays"],
+    ["_core", "arrays", "extras"],
     ["columns", "rows"],
     ["kernels", "datasets", "writing", "container", "parameters"],
     ["passes"],
@@ -25,12 +25,12 @@ LAYERS = [
     ["models", "geometry"],
     ["fitting"],
     ["estimators"],
-    ["selection", "reduction", "dask"],
+    ["selection", "reduction", "dask", "explain"],
     ["files"],
     ["study", "plotting"],
     ["demo", "commands", "cli"],
 ]
-LEARNING = ("fitting", "estimators", "selection", "reduction", "dask")  # the rooms that know scikit-learn
+LEARNING = ("fitting", "estimators", "selection", "reduction", "dask", "files", "explain")  # know scikit-learn
 DRAWINGS = ("diagram", "drawing", "figures", "sketch")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import kind_sections, readme_table, report, run, summary, targets
+from benchmarks import kind_sections, readme_table, report, run, speed_chart, summary, targets
 
 from swapsvm.study import records
 
@@ -109,6 +109,28 @@ def test_the_readme_table_shows_losses_and_wins(lines):
     assert "| 8 | 2 | 60 | faster on 1 |" in rows["clean, many rows"]
     assert "faster on 2, **slower** on 1" in rows["**all sets**"] and "(0.5-8)" in rows["**all sets**"]
     assert "| 1 | 2 |" in rows["**held-back sets**"]
+
+
+def test_the_readme_table_has_no_empty_columns(lines):
+    assert "| LIBSVM / swapsvm |" in readme_table.table(lines)
+    assert "LIBSVM" not in readme_table.table([line for line in lines if line["solver"] != "libsvm"])
+
+
+def test_the_chart_of_speed_has_a_row_for_each_kind_and_one_for_all(lines):
+    rows, marks = [], []
+    for axes in speed_chart.speed_chart(lines).axes:
+        rows += [label.get_text() for label in axes.get_yticklabels()]
+        marks += [float(line.get_xdata()[0]) for line in axes.lines if line.get_label() == "scikit-learn-intelex (2.0)"]
+    assert rows == ["noisy (1)", "all sets (1)"]
+    assert marks == [2.0]
+
+
+def test_the_chart_of_speed_needs_held_back_sets(lines, tmp_path, capsys):
+    results = tmp_path / "results.jsonl"
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines if not line["suite"].startswith("held-back")))
+    with pytest.raises(SystemExit):
+        speed_chart.main([str(results), "--write", str(tmp_path / "speed.svg")])
+    assert "no lines of the suite held-back" in capsys.readouterr().err
 
 
 def test_the_readme_table_is_written_between_its_markers(lines, tmp_path):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 
@@ -85,6 +86,34 @@ def test_python_threads_share_the_machine():
         np.testing.assert_array_equal(dual_coef, expected)
 
 
+def test_one_model_answers_several_threads():
+    X, y = make_classification(300, 10, n_informative=5, n_classes=3, random_state=1)
+    model = SVC(C=3).fit(X, y)
+    expected = SVC(C=3).fit(X, y).decision_function(X)
+    found, start = [], threading.Barrier(4)
+
+    def predict():
+        start.wait()
+        found.extend(model.decision_function(X) for _ in range(5))
+
+    threads = [threading.Thread(target=predict) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20
+    for decision in found:
+        np.testing.assert_array_equal(decision, expected)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="a Python with a GIL")
+def test_the_module_leaves_the_gil_off():
+    code = "import sys; from swapsvm import SVC, _core; sys.stdout.write(str(sys._is_gil_enabled()))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (out.stdout, out.stderr) == ("False", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals between processes")
 def test_ctrl_c_is_heard_inside_fit():
     X, y = make_classification(**HARD)
     model = SVC(C=1e4, tol=1e-9)

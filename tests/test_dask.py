@@ -197,6 +197,72 @@ def test_bad_parts_are_named(client, kind):
         SVC().fit(make(), Y)
 
 
+def test_small_data_are_fitted_at_the_client(client, monkeypatch):
+    """Data that fit are brought here, where passes would need many workers to be faster; the model is the local one."""
+    monkeypatch.setattr(dask_rows, "largest_automatic_cache", lambda: 100 * ROOM)
+    model, expected = SVC().fit(chunked(X, 1000), chunked(Y, 1000)), swapsvm.SVC().fit(X, Y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    assert (model.n_passes_, model.n_rounds_) == (0, 1) and model.bytes_received_ == X.nbytes
+    with pytest.raises(ValueError, match="part 1 of X: row 1500 contains NaN"):
+        SVC().fit(BAD["NaN"][0](), Y)
+    with pytest.raises(ValueError, match="solver='swap' needs all rows in memory"):  # as with more rows
+        SVC(solver="swap").fit(chunked(X, 1000), Y)
+    monkeypatch.setattr(dask_rows, "AHEAD", 0)  # as on a large cluster
+    assert SVC().fit(chunked(X, 1000), Y).n_passes_ > 0
+
+
+def test_a_checkpoint_keeps_rows_where_they_are(client, tmp_path, monkeypatch):
+    """Another cluster, on which a fit here would be slower, can then go on."""
+    monkeypatch.setattr(dask_rows, "largest_automatic_cache", lambda: 100 * ROOM)
+    assert SVC(checkpoint=tmp_path / "fit.ckpt").fit(chunked(X, 1000), Y).n_passes_ > 0
+
+
+@pytest.fixture
+def in_turn(client):
+    """Parts of 300 rows that lie on the two workers in turn."""
+    workers = sorted(client.nthreads())
+    places = [client.scatter(X[300 * k : 300 * k + 300], workers=[workers[k % 2]], hash=False) for k in range(10)]
+    return dask_rows.DaskRows(client, places)
+
+
+def test_tasks_work_on_all_pieces_of_a_worker(client, in_turn, monkeypatch):
+    work = dask_rows.Work(_first_column, None, None, ())
+    before = in_turn.tasks
+    in_turn.look  # noqa: B018 - a first pass
+    assert in_turn.tasks - before <= 10
+    before = in_turn.tasks
+    np.testing.assert_array_equal(np.concatenate(in_turn.each_row(work)), X[:, 0])
+    assert in_turn.tasks - before == 2
+    np.testing.assert_array_equal(in_turn[np.array([7, 2999, 301, 7])], X[[7, 2999, 301, 7]])
+    monkeypatch.setattr(dask_rows, "LIGHT", 0)  # a pass that takes long: pieces can be cancelled one by one
+    before = in_turn.tasks
+    assert len(in_turn.each_row(work)) == 10 and in_turn.tasks - before == 10
+
+
+def test_pieces_worked_on_together_take_a_part_of_the_memory(in_turn):
+    in_turn._limits = [4 * dask_rows.BATCH_PART * 300 * X.itemsize * X.shape[1]]
+    in_turn.look  # noqa: B018
+    _, sizes = np.unique(in_turn._group_of, return_counts=True)
+    assert sorted(sizes) == [1, 1, 4, 4]
+
+
+def test_a_piece_that_fails_among_others_is_named(client, in_turn):
+    in_turn.look  # noqa: B018
+    with pytest.raises(dask_rows.ClusterError, match=r"part 4 of X \(rows 1200 to 1499"):
+        in_turn.each_row(dask_rows.Work(_no_memory_for, None, None, (float(X[1200, 0]),)))
+    assert len(in_turn.each_row(dask_rows.Work(_first_column, None, None, ()))) == 10
+
+
+def _first_column(rows):
+    return rows[:, 0]
+
+
+def _no_memory_for(rows, first):
+    if rows[0, 0] == first:
+        raise MemoryError
+    return len(rows)
+
+
 def test_lengths_that_differ(client):
     with pytest.raises(ValueError, match="part 1 of y has 1999 entries, and that of X has 2000 rows"):
         SVC().fit(chunked(X, 1000), chunked(Y[:-1], 1000))

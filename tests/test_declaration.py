@@ -53,8 +53,8 @@ def test_own_parameters_come_first_and_defaults_can_change():
         {parameters}
         """
 
-        first: int = parameter(default=1, kind="int", text="The first.")
-        second: str = parameter(default="a", kind="str", text="The second.")
+        first: int = parameter(default=1, kind="int", text="The first.", allowed=[object])
+        second: str = parameter(default="a", kind="str", text="The second.", allowed=[object])
 
     @estimator
     class Derived(Base):
@@ -63,7 +63,7 @@ def test_own_parameters_come_first_and_defaults_can_change():
         {parameters}
         """
 
-        own: float = parameter(default=0.5, kind="float", text="Its own.")
+        own: float = parameter(default=0.5, kind="float", text="Its own.", allowed=[object])
         second: str = same_parameter(Base, "second", default="b")
 
     assert list(inspect.signature(Derived).parameters) == ["second", "own", "first"]

@@ -1,10 +1,12 @@
 """The pages are correct: their Python runs, the API pages cover the public modules, and types are shipped."""
 
 import doctest
+import html
 import importlib
 import importlib.util
 import pkgutil
 import re
+import warnings
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -18,6 +20,8 @@ from swapsvm.datasets import DatasetError, loading
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")
+WIDTH = 100  # of a line of code on a page, which then needs no scrolling at 1400 pixels
 MODULES = [m.name for m in pkgutil.walk_packages(swapsvm.__path__, "swapsvm.") if "_core" not in m.name]
 
 
@@ -56,6 +60,35 @@ def test_python_on_a_page_runs(page, few_rows, capsys, tmp_path, monkeypatch):
             continue
 
 
+README = blocks_of(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("block", README, ids=range(len(README)))
+def test_a_block_of_the_readme_runs_alone(block, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
+
+
+def test_the_readme_shows_what_its_blocks_print(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(shown) == len(README)
+    for block, text in zip(README, shown, strict=True):
+        exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
+        printed = capsys.readouterr().out
+        assert NUMBER.sub("#", printed) == NUMBER.sub("#", text)
+        # Instruction sets round differently, so a gap differs, and a row can be a support vector or not.
+        assert [float(n) for n in NUMBER.findall(printed)] == pytest.approx(
+            [float(n) for n in NUMBER.findall(text)], 0.2
+        )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
+def test_lines_of_code_fit_the_site(page):
+    long = [line for block in blocks_of(page) for line in block.splitlines() if len(line) > WIDTH]
+    assert long == []
+
+
 def test_pages_with_python_were_found():
     assert sum(len(blocks_of(page)) for page in PAGES) > 20
 
@@ -83,6 +116,71 @@ def test_the_api_index_lists_every_public_name():
 
 def test_types_are_shipped():
     assert resources.files(swapsvm).joinpath("py.typed").is_file()
+
+
+# ---- executed pages -----------------------------------------------------------------------------------------------
+
+PAGE = """# Page
+
+```python
+x = 2
+print("printed", x)
+x + 1
+```
+
+```python
+import matplotlib.pyplot as plt
+plt.plot([1, x]);
+```
+
+```{drawn}
+"hidden" + " code"
+```
+
+% not executed
+
+```python
+no_such_name
+```
+"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Build a site of one page; returns its HTML."""
+    application = pytest.importorskip("sphinx.application")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    settings = {"extensions": ["myst_parser", "executed"], "html_theme": "basic"}
+
+    def build(text):
+        (tmp_path / "index.md").write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of Sphinx about itself
+            folders = [str(tmp_path), None, str(tmp_path / "html"), str(tmp_path / "trees"), "html"]
+            app = application.Sphinx(*folders, confoverrides=settings, status=None, warning=None)
+            app.build()
+        return (tmp_path / "html" / "index.html").read_text("utf-8")
+
+    return build
+
+
+def test_output_stands_below_its_block(site):
+    page = site(PAGE)
+    outputs = re.findall(r'<div class="output.*?<pre>(.*?)</pre>', page, re.DOTALL)
+    assert [html.unescape(re.sub("<.*?>", "", output)).split() for output in outputs] == [
+        ["printed", "2", "3"],
+        ["'hidden", "code'"],
+    ]
+    assert page.count('src="data:image/svg+xml;base64,') == 1
+    assert page.index("printed") < page.index("data:image")
+    assert "no_such_name" in page
+    assert "+ &quot; code" not in re.sub("<.*?>", "", page)
+
+
+def test_a_block_that_fails_fails_the_build(site):
+    errors = pytest.importorskip("sphinx.errors")
+    with pytest.raises(errors.ExtensionError, match="index, line 5: ZeroDivisionError"):
+        site("# Page\n\nText.\n\n```python\n1 / 0\n```\n")
 
 
 # ---- the check of the built site ----------------------------------------------------------------------------------

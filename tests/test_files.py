@@ -9,6 +9,7 @@ import pickle
 import re
 import stat
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
-from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM, Sampling
+from swapsvm import SVC, ConvergenceWarning, Sampling
 from swapsvm.container import CHECKSUM, PREFIX
 from swapsvm.files import TRUSTED_TYPES, load, save
-from swapsvm.files.fields import fields_of, svc_of
-from swapsvm.files.native import MODEL
+from swapsvm.files.native import MODEL, read_version
 from swapsvm.kernels import KERNELS
 
 X, y = load_iris(return_X_y=True)
@@ -149,7 +149,7 @@ def test_a_loaded_model_can_be_saved_and_fitted_again(tmp_path):
         (SVC(), "not fitted"),
         (SVC(kernel=lambda A, B: A @ B.T).fit(X, y), "a Python function cannot be saved"),
         (SVC().fit(X, y).set_params(kernel="linear"), "not the kernel of its fit"),
-        (load_iris, "only an SVC"),
+        (load_iris, "a function cannot be saved as a model, only one of SVC, SVR"),
     ],
 )
 def test_save_refuses(model, complaint, tmp_path):
@@ -201,6 +201,16 @@ def split(content):
     return json.loads(content[PREFIX.size : PREFIX.size + length]), content[PREFIX.size + length : -CHECKSUM]
 
 
+def split_arrays(header, arrays):
+    """The bytes of each array."""
+    parts, at = {}, 0
+    for entry in header["arrays"]:
+        size = np.dtype(entry["type"]).itemsize * int(np.prod(entry["shape"]))
+        parts[entry["name"]] = arrays[at : at + size]
+        at += size
+    return parts
+
+
 def sealed(header, arrays, version=MODEL.version):
     """A file with this content and a correct checksum."""
     text = json.dumps(header).encode() if isinstance(header, dict) else header
@@ -242,6 +252,10 @@ def test_files_that_are_no_model_are_refused(change, complaint, saved, tmp_path)
     assert re.search(complaint, refusal(change(saved), tmp_path / "model"))
 
 
+def attributes_of(header):
+    return header["model"]["SVC"]["attributes"]
+
+
 CERTIFICATES = {
     "dual_gap_": [None, "0", [0.0], 10**400, {"float": "nan"}],
     "relative_gap_": [None, "inf", {"table": []}],
@@ -254,28 +268,28 @@ CERTIFICATES = {
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, bad in CERTIFICATES.items() for value in bad])
 def test_certificates_that_are_none_are_refused(name, value, saved, tmp_path):
     header, arrays = split(saved)
-    header["certificate"][name] = value
-    assert f"its certificate has {name}=" in refusal(sealed(header, arrays), tmp_path / "model")
+    attributes_of(header)[name] = value
+    assert f"its {name}=" in refusal(sealed(header, arrays), tmp_path / "model")
 
 
-@pytest.mark.parametrize("name", CERTIFICATES)
-def test_certificates_that_lack_an_entry_are_refused(name, saved, tmp_path):
+@pytest.mark.parametrize("name", [*CERTIFICATES, "model_", "classes_", "primal_value_"])
+def test_models_that_lack_an_attribute_are_refused(name, saved, tmp_path):
     header, arrays = split(saved)
-    del header["certificate"][name]
-    assert f"its certificate lacks '{name}'" in refusal(sealed(header, arrays), tmp_path / "model")
+    del attributes_of(header)[name]
+    assert f"its SVC lacks '{name}'" in refusal(sealed(header, arrays), tmp_path / "model")
 
 
 CHANGES = {
     "versions": ({"numpy": "2"}, "do not name the version of swapsvm"),
-    "estimator": ("SVR", "not an SVC"),
-    "parameters": ({"flux": 1}, "'flux' is unknown"),
-    "kernel": ({"name": "rbf", "parameters": {"gamma": -1.0}}, "gamma=-1.0"),
-    "n_features_in_": (5, "support vectors have shape"),
-    "shape_fit_": ([3, 4], "rows beyond the 3 of the fit"),
-    "present": ([0, 9], "present classes"),
-    "certificate": ({"fun_": 1}, "unknown entry"),
-    "storage": ("coo", "'coo', which is unknown"),
-    "vectors_shape": ([10**9, 4], "indptr is not 1000000001 integers"),
+    "model": ({"Rbf": {"gamma": 1.0}}, "it has an array"),
+    "model.SVC.parameters": ({"flux": 1}, "'flux' is unknown"),
+    "model.SVC.attributes.fun_": (1, "a SVC has no 'fun_'"),
+    "model.SVC.attributes.n_features_in_": (5, "support vectors have shape"),
+    "model.SVC.attributes.shape_fit_": ({"tuple": [3, 4]}, "rows beyond the 3 of the fit"),
+    "model.SVC.attributes.model_.Pairwise.present": ({"tuple": [0, 9]}, "present classes"),
+    "model.SVC.attributes.model_.Pairwise.vectors.Vectors.kernel": ({"Rbf": {"gamma": -1.0}}, "gamma=-1.0"),
+    "model.SVC.attributes.model_.Pairwise.vectors.Vectors.rows": ({"coo_matrix": {}}, "unknown form 'coo_matrix'"),
+    "model.SVC.attributes.model_.Pairwise.vectors.Vectors.rows.csr_matrix.shape": ([10**9, 4], "indptr is not"),
     "arrays": ([], "arrays take 0 bytes"),
 }
 
@@ -283,11 +297,15 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_headers_that_do_not_fit_are_refused(name, saved, tmp_path):
     header, arrays = split(saved)
-    value, complaint = CHANGES[name]
-    assert complaint in refusal(sealed({**header, name: value}, arrays), tmp_path / "model")
+    *way, last = name.split(".")
+    place = header
+    for key in way:
+        place = place[key]
+    place[last], complaint = CHANGES[name]
+    assert complaint in refusal(sealed(header, arrays), tmp_path / "model")
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", ["versions", "model", "arrays"])
 def test_headers_that_lack_something_are_refused(name, saved, tmp_path):
     header, arrays = split(saved)
     del header[name]
@@ -295,7 +313,7 @@ def test_headers_that_lack_something_are_refused(name, saved, tmp_path):
 
 
 def entry_of(header, name):
-    return next(entry for entry in header["arrays"] if entry["name"] == name)
+    return next(entry for entry in header["arrays"] if entry["name"].endswith(name))
 
 
 @pytest.mark.parametrize(
@@ -305,10 +323,10 @@ def entry_of(header, name):
         ("classes_", {"type": "<V8"}, "unknown type"),
         ("classes_", {"shape": [-3]}, "impossible shape"),
         ("classes_", {"shape": [2**62, 2**62]}, "arrays take"),
-        ("dual_coef_", {"type": "<i8"}, "dual_coef_ is not a table"),
-        ("intercept_", {"name": "coef_"}, "unknown array 'coef_'"),
+        ("model_.coef", {"type": "<i8"}, "dual_coef_ is not a table"),
+        ("intercept", {"name": "coef_"}, "it has no array"),
         ("indices", {"type": "<f4"}, "indices and data differ"),
-        ("data", {"type": "<i8"}, "of type int64"),
+        ("data", {"type": "<i8"}, "is not a model of classes"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(name, change, complaint, saved, tmp_path):
@@ -323,19 +341,19 @@ def test_arrays_that_do_not_fit_are_refused(name, change, complaint, saved, tmp_
         ("indices", 2**30, "indices are not all within"),
         ("indices", -1, "indices are not all within"),
         ("indptr", 7, "indptr"),
-        ("n_support_", 99, "n_support_ does not add up"),
-        ("support_", -1, "support_ has rows beyond"),
-        ("dual_coef_", np.nan, "dual_coef_ is not"),
-        ("intercept_", np.inf, "intercept_ is not"),
+        ("counts", 99, "n_support_ does not add up"),
+        ("support", -1, "support_ has rows beyond"),
+        ("model_.coef", np.nan, "dual_coef_ is not"),
+        ("intercept", np.inf, "intercept_ is not"),
         ("data", np.nan, "not finite"),
-        ("classes_", 1, "not distinct"),
+        ("classes_", 1, "not a list of distinct labels"),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(name, value, complaint, saved, tmp_path):
     header, arrays = split(saved)
     offset = 0
     for entry in header["arrays"]:
-        if entry["name"] == name:
+        if entry["name"].endswith(name):
             break
         offset += np.dtype(entry["type"]).itemsize * int(np.prod(entry["shape"]))
     new = np.array([value], entry["type"]).tobytes()
@@ -387,7 +405,9 @@ def test_any_value_in_a_sealed_header_is_read_or_refused(data, saved, tmp_path):
     tracemalloc.start()
     try:
         model = load(tmp_path / "model")
-        assert len(model.predict(sp.csr_matrix((2, model.n_features_in_)))) == 2
+        if model.n_features_in_ < 10**6:
+            rows = sp.csr_matrix((2, model.n_features_in_))
+            assert len(model.predict(rows if model.kernel != "precomputed" else rows.toarray())) == 2
         save(model, tmp_path / "again")
     except ValueError:
         pass
@@ -421,28 +441,55 @@ def test_skops_reads_what_it_is_told_to_trust(kernel, sampling):
     assert_array_equal(again.trace_, model.trace_)
 
 
-FAMILY = [SVR(checkpoint=Checkpoint("a")), OneClassSVM(), SVDD()]
+# ---- older formats -----------------------------------------------------------------------------------------------
+
+OLD_FILES = Path(__file__).parent / "old_files"
+OLD = {"dense": lambda rows: rows, "sparse": lambda rows: sp.csr_matrix(rows.astype(np.float32))}
 
 
-@pytest.mark.parametrize("estimator", FAMILY, ids=lambda e: type(e).__name__)
-def test_skops_reads_the_family(estimator, tmp_path, monkeypatch):
-    io = pytest.importorskip("skops.io")
-    monkeypatch.chdir(tmp_path)
-    content = io.dumps(estimator.fit(X, y))
-    assert set(io.get_untrusted_types(data=content)) <= set(TRUSTED_TYPES)
-    again = io.loads(content, trusted=TRUSTED_TYPES)
-    assert_array_equal(again.predict(X), estimator.predict(X))
-    assert again.get_params().keys() == estimator.get_params().keys()
+@pytest.mark.parametrize("name", OLD)
+def test_files_of_format_1_are_read(name, tmp_path):
+    """Files of an earlier version of swapsvm, and what it predicted."""
+    path = OLD_FILES / f"format-1-{name}.swapsvm"
+    expected = json.loads((OLD_FILES / "format-1.json").read_text("utf-8"))[name]
+    model, rows = load(path), OLD[name](X[::10])
+    np.testing.assert_allclose(model.decision_function(rows), expected["decisions"], rtol=1e-12)
+    assert model.predict(rows).tolist() == expected["labels"]
+    assert (model.relative_gap_, model.C) == (expected["gap"], expected["C"])
+    assert read_version(path) == "0.1.0"
+    assert_same_model(model, returned(model, tmp_path / "model"), rows)
 
 
-def test_files_of_versions_without_primal_and_dual_values_are_read():
-    model = SVC(C=4.0).fit(*load_iris(return_X_y=True))
-    header, arrays = fields_of(model)
-    del header["certificate"]["simplex_gap_"], arrays["primal_value_"], arrays["dual_value_"]
-    old = svc_of(header, arrays)
-    assert old.simplex_gap_ == old.relative_gap_ == model.relative_gap_
+def test_the_first_files_without_primal_and_dual_values_are_read(tmp_path):
+    header, arrays = split((OLD_FILES / "format-1-dense.swapsvm").read_bytes())
+    parts = split_arrays(header, arrays)
+    del header["certificate"]["simplex_gap_"]
+    header["arrays"] = [entry for entry in header["arrays"] if entry["name"] not in ("primal_value_", "dual_value_")]
+    kept = b"".join(parts[entry["name"]] for entry in header["arrays"])
+    (tmp_path / "model").write_bytes(sealed(header, kept, version=1))
+    old = load(tmp_path / "model")
+    assert old.simplex_gap_ == old.relative_gap_
     assert np.isnan(old.primal_value_).all() and old.dual_value_.shape == (3,)
-    np.testing.assert_array_equal(old.dual_coef_, model.dual_coef_)
+
+
+OLD_CHANGES = {
+    "estimator": ("SVR", "not an SVC"),
+    "parameters": ({"multiclass": "ovo", "flux": 1}, "'flux' is unknown"),
+    "kernel": ({"name": "rbf", "parameters": {"gamma": -1.0}}, "gamma=-1.0"),
+    "shape_fit_": ([3, 4], "rows beyond the 3 of the fit"),
+    "present": ([0, 9], "present classes"),
+    "certificate": ({"fun_": 1}, "has no 'fun_'"),
+    "storage": ("coo", "'coo', which is unknown"),
+}
+
+
+@pytest.mark.parametrize("name", OLD_CHANGES)
+def test_old_headers_that_do_not_fit_are_refused(name, tmp_path):
+    header, arrays = split((OLD_FILES / "format-1-sparse.swapsvm").read_bytes())
+    value, complaint = OLD_CHANGES[name]
+    assert complaint in refusal(sealed({**header, name: value}, arrays, version=1), tmp_path / "model")
+    del header[name]
+    refusal(sealed(header, arrays, version=1), tmp_path / "model")
 
 
 def test_both_values_survive_a_file(tmp_path):

@@ -123,7 +123,9 @@ def test_a_model_of_many_columns_and_few_entries(tmp_path):
     content = (tmp_path / "model").read_bytes()
     length = PREFIX.unpack(content[: PREFIX.size])[3]
     header = json.loads(content[PREFIX.size : PREFIX.size + length])
-    header["n_features_in_"] = header["vectors_shape"][1] = columns
+    attributes = header["model"]["SVC"]["attributes"]
+    rows = attributes["model_"]["Pairwise"]["vectors"]["Vectors"]["rows"]["csr_matrix"]
+    attributes["n_features_in_"] = rows["shape"][1] = columns
     arrays = content[PREFIX.size + length : -CHECKSUM]
     (tmp_path / "model").write_bytes(sealed(MODEL, json.dumps(header).encode(), arrays))
     assert peak_of(lambda: load(tmp_path / "model")) < BESIDE

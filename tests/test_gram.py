@@ -227,7 +227,7 @@ def test_vectors_of_other_data_must_fit():
 def test_wide_sparse_rows_have_the_values_of_dense_ones(kernel, dtype):
     """Blocks of them have places only for columns that occur in the block."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 5000), density=0.004, rng=rng, format="csr").astype(dtype)
+    X = sp.csr_array(sp.random(300, 5000, 0.004, "csr", dtype, rng))
     X.data[X.indptr[7] : X.indptr[8]] = 0  # an empty row
     X.eliminate_zeros()
     rows, some = np.arange(300, dtype=np.int32), rng.permutation(300)[:150].astype(np.int32)

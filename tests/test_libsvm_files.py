@@ -12,10 +12,13 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 
-from swapsvm import SVC
+from swapsvm import SVC, SVCCV, SVDD, SVR, OneClassSVM
 from swapsvm.files import export_libsvm, import_libsvm, load, save
+
+from .saved import fitted
 
 svmutil = pytest.importorskip("libsvm.svmutil", reason="LIBSVM's own Python package is the judge")
 
@@ -30,7 +33,7 @@ def digits():
 
 def sparse_binary():
     rng = np.random.default_rng(0)
-    rows = sp.random_array((300, 40), density=0.1, format="csr", rng=rng)
+    rows = sp.csr_array(sp.random(300, 40, 0.1, "csr", np.float64, rng))
     return rows, np.where(rows.sum(axis=1) + 0.3 * rng.standard_normal(300) > 2, 1, -1)
 
 
@@ -121,9 +124,77 @@ def test_a_class_without_rows_is_left_out(tmp_path):
     assert_array_equal(import_libsvm(tmp_path / "text").classes_, [0, 2])
 
 
+# ---- one function: regression and detectors -----------------------------------------------------------------------
+
+FUNCTIONS = {"SVR": SVR(C=4, epsilon=0.05), "OneClassSVM": OneClassSVM(contamination=0.1)}
+
+
+def values_of(model, rows):
+    return model.predict(rows) if isinstance(model, SVR) else model.decision_function(rows)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("data", ["iris", "sparse binary"])
+def test_libsvm_computes_the_values_of_one_function(data, name, kernel, tmp_path):
+    rows, labels = DATA[data]()
+    gamma = {"sigmoid": 1e-3}.get(kernel, 0.05)
+    model = clone(FUNCTIONS[name]).set_params(kernel=kernel, gamma=gamma, coef0=0.3, degree=2)
+    model.fit(rows, labels.astype(float))
+    export_libsvm(model, tmp_path / "model.libsvm")
+    their_labels, their_values = judged(svmutil.svm_load_model(str(tmp_path / "model.libsvm")), rows)
+    assert_allclose(their_values[:, 0], values_of(model, rows), rtol=1e-6, atol=1e-8)
+    clear = np.abs(their_values[:, 0]) > 1e-9
+    assert_allclose(their_labels[clear], model.predict(rows)[clear], rtol=1e-6, atol=1e-8)
+    again = import_libsvm(tmp_path / "model.libsvm")
+    assert type(again) is type(model)
+    assert_allclose(values_of(again, sp.csr_matrix(rows)), values_of(model, rows), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.1])
+def test_a_ball_in_a_radial_kernel_is_a_one_class_model(contamination, tmp_path):
+    ball = SVDD(gamma=0.3, contamination=contamination).fit(X)
+    export_libsvm(ball, tmp_path / "model.libsvm")
+    labels, values = judged(svmutil.svm_load_model(str(tmp_path / "model.libsvm")), X)
+    assert_allclose(values[:, 0], ball.decision_function(X), atol=1e-12)
+    assert_array_equal(labels, ball.predict(X))
+    again = import_libsvm(tmp_path / "model.libsvm")
+    assert_allclose(again.decision_function(X), ball.decision_function(X), atol=1e-12)
+    save(again, tmp_path / "native")
+    assert_array_equal(load(tmp_path / "native").decision_function(X), again.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["3", "4", "2"], ids=["epsilon_svr", "nu_svr", "one_class"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_imported_functions_predict_as_libsvm(kernel, kind, tmp_path):
+    rows, labels = sparse_binary()
+    options = f"-q -s {kind} -t {KERNELS[kernel]} -g 0.02 -r 0.3 -d 2 -c 4 -n 0.2"
+    svmutil.svm_save_model(str(tmp_path / "theirs"), svmutil.svm_train(labels + 0.5, sp.csr_matrix(rows), options))
+    model = import_libsvm(tmp_path / "theirs")
+    their_labels, their_values = judged(svmutil.svm_load_model(str(tmp_path / "theirs")), rows)
+    assert type(model) is {"2": OneClassSVM}.get(kind, SVR)
+    assert_allclose(values_of(model, rows), their_values[:, 0], rtol=1e-6, atol=1e-6)
+    assert_allclose(model.predict(rows), their_labels, rtol=1e-6, atol=1e-6)
+    assert model.stop_reason_ == "imported"
+
+
+@pytest.mark.parametrize("name", ["SVCCV", "SVRCV"])
+def test_of_a_search_the_chosen_model_is_written(name, tmp_path):
+    search = fitted(name)
+    export_libsvm(search, tmp_path / "search")
+    export_libsvm(search.best_estimator_, tmp_path / "best")
+    assert (tmp_path / "search").read_bytes() == (tmp_path / "best").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("model", "complaint"),
     [
+        (
+            SVDD(kernel="linear").fit(X),
+            r"has no SVDD with kernel='linear', only \['rbf'\]: use another",
+        ),
+        (SVR(kernel="laplacian").fit(X, y), "LIBSVM has no kernel 'laplacian'"),
+        (SVCCV(Cs=1, gammas=1, cv=2, refit=False).fit(X, y), "use refit=True"),
         (SVC(kernel="laplacian").fit(X, y), "LIBSVM has no kernel 'laplacian'"),
         (SVC(kernel="precomputed").fit(X @ X.T, y), "LIBSVM has no kernel 'precomputed'"),
         (SVC().fit(X, np.array(["a", "b", "c"])[y]), "labels are integers"),
@@ -147,6 +218,13 @@ def text(tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def texts(text, tmp_path_factory):
+    path = tmp_path_factory.mktemp("texts") / "model.libsvm"
+    export_libsvm(SVR().fit(X[::10], y[::10]), path)
+    return [text, path.read_bytes()]
+
+
 def replaced(pattern, new):
     return lambda text: re.sub(pattern, new, text, count=1, flags=re.MULTILINE)
 
@@ -157,7 +235,8 @@ def replaced(pattern, new):
         (lambda text: b"", "ends before the line SV"),
         (lambda text: text[:50], "ends before the line SV"),
         (lambda text: b"\x89PNG\r\n", "line 1: .*is not an entry of a LIBSVM model"),
-        (replaced(rb"^svm_type c_svc", b"svm_type one_class"), "svm_type 'one_class' is not a classifier"),
+        (replaced(rb"^svm_type c_svc", b"svm_type one_class"), "one function: nr_class 2 .*, not 3, 3"),
+        (replaced(rb"^svm_type c_svc", b"svm_type svdd"), "svm_type 'svdd' is unknown: use one of .*'c_svc'"),
         (replaced(rb"^kernel_type rbf", b"kernel_type precomputed"), "kernel_type 'precomputed'"),
         (replaced(rb"^gamma .*", b"gamma -1"), "gamma=-1.0 must be a positive"),
         (replaced(rb"^gamma .*", b"gamma nan"), "gamma 'nan' is not a finite number"),
@@ -227,7 +306,8 @@ def read_or_refused(content, path):
 
 @FUZZ
 @given(data=st.data())
-def test_any_change_of_a_token_is_read_or_refused(data, text, tmp_path):
+def test_any_change_of_a_token_is_read_or_refused(data, texts, tmp_path):
+    text = data.draw(st.sampled_from(texts))
     tokens = re.split(rb"(\s+)", text)
     at = data.draw(st.integers(0, len(tokens) - 1))
     tokens[at] = data.draw(TOKENS | st.binary(max_size=6) | st.sampled_from(tokens))
@@ -236,7 +316,8 @@ def test_any_change_of_a_token_is_read_or_refused(data, text, tmp_path):
 
 @FUZZ
 @given(data=st.data())
-def test_any_damage_is_read_or_refused(data, text, tmp_path):
+def test_any_damage_is_read_or_refused(data, texts, tmp_path):
+    text = data.draw(st.sampled_from(texts))
     at = data.draw(st.integers(0, len(text) - 1))
     byte = bytes([text[at] ^ (1 << data.draw(st.integers(0, 7)))])
     read_or_refused(text[:at] + (byte + text[at + 1 :] if data.draw(st.booleans()) else b""), tmp_path / "model")

@@ -254,6 +254,18 @@ def test_a_killed_process_is_gone_on_from(solver, storage, tmp_path):
         assert model.results_[0].value == pytest.approx(whole.results_[0].value, rel=2e-4)
 
 
+@pytest.mark.parametrize("cut_after", [2, 3, 8, 20])
+def test_blocks_are_continued_to_the_last_bit_wherever_they_were_cut(cut_after, tmp_path):
+    """The choice between kinds of steps depends on the support of samples that are over by then."""
+    data, path = slow_data("dense"), tmp_path / "cut.ckpt"
+    whole = SVC(**SLOW).fit(*data)
+    cut(SVC(**SLOW, checkpoint=path, max_iter=cut_after), *data)
+    model = SVC(**SLOW, checkpoint=path).fit(*data)
+    assert whole.results_[0].trace.kinds.keys() == {"corrective"}
+    np.testing.assert_array_equal(model.dual_coef_, whole.dual_coef_)
+    assert model.n_iter_[0] == whole.n_iter_[0]
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("checkpoint") / "fit.ckpt"
@@ -340,7 +352,9 @@ def resealed(path, change):
         lambda run, arrays: arrays.update({"0/trace": np.full(7, 1e300)}),
         lambda run, arrays: arrays.pop("0/h"),
         lambda run, arrays: run.update(iteration="x"),
-        lambda run, arrays: run.update(stage=-1),
+        lambda run, arrays: run.update(history=3),
+        lambda run, arrays: run.update(history=[-1]),
+        lambda run, arrays: run.update(history=[1.5]),
         lambda run, arrays: run.update(seconds=None),
         lambda run, arrays: run.update(kinds=[]),
         lambda run, arrays: run.pop("certified"),
@@ -375,7 +389,7 @@ def test_no_certificate_is_believed(written, tmp_path):
 
 @pytest.mark.parametrize("checkpoint", [3, b"bytes", Checkpoint])
 def test_what_is_no_path_is_refused(checkpoint):
-    with pytest.raises(ValueError, match="must be the path of a file"):
+    with pytest.raises(ValueError, match=r"'checkpoint' parameter of SVC must be .*PathLike.* Got"):
         SVC(checkpoint=checkpoint).fit(X, Y)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 
 from swapsvm import SVC, ConvergenceWarning, FitProgress, plot_trace
-from swapsvm.fitting.bar import Bar
+from swapsvm.fitting.bar import Bar, shortened
 from swapsvm.fitting.progress import format_place, format_progress
 
 X, Y = make_classification(3000, 10, n_informative=6, flip_y=0.2, random_state=0)
@@ -95,6 +95,7 @@ def test_the_bar_follows_the_pairs():
     progress = FitProgress(5, 1.0, 0.1, 0.01, 20, 400, 0.1, pair=("a", "b"), pairs_done=2, pairs=3, target=0.001)
     assert format_progress(progress) == "gap 1.0e-01, 20 support vectors, 4e+02 kernel values, 1.0 s"
     bar = Bar(3)
+    assert shortened(format_progress(progress), 40) == "gap 1.0e-01, 20 support vectors"
     bar(format_place(progress), progress.pairs_done + progress.part, format_progress(progress))
     assert bar._bars.tasks[0].fields["place"] == "pair 3 of 3"
     assert bar._bars.tasks[0].completed == pytest.approx(2.5)  # half of the factors between 0.1 and 0.001

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ["src", "core", "tests", "benchmarks", "campaign", "examples", "docs"]
+FOLDERS = ["packaging", "recipe", "src", "core", "tests", "benchmarks", "campaign", "examples", "docs"]
 GENERATED = {"build", "__pycache__", "results", "reproduction"}
 PAGES = ["README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md"]  # CHANGELOG.md names files of its time
 

@@ -52,7 +52,7 @@ def test_the_bar_moves_as_fits_end_in_a_compiled_path(monkeypatch):
     display = lambda total: nullcontext(lambda place, count, text: done.append(count))  # noqa: E731
     monkeypatch.setattr("swapsvm.selection.progress.open_display", display)
     SVCCV([1, 2, 4], [0.1], cv=2, verbose=1, n_jobs=1, refit=False).fit(rows, labels)
-    assert done == [0, 1, 2, 3, 4, 5, 6]
+    assert done == [0, 1, 2, 3, 4, 5, 6, 6]  # and the last state
 
 
 def test_the_bar_moves_inside_of_fits(monkeypatch):
@@ -74,7 +74,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     SVCCV([1, 4], [0.1, 1.0], cv=3, verbose=1, refit=False).fit(X, Y)
-    assert " of 36" in screen.getvalue() and "swapsvm: 36 of 36 fits" in screen.getvalue().splitlines()[-1]
+    assert " of 36" in screen.getvalue() and "\r\x1b[2K36 of 36 fits" in screen.getvalue()
 
 
 def test_the_refit_is_shown_and_the_result_is_the_same(capsys):

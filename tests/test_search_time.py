@@ -1,14 +1,17 @@
 """The limit of a whole search: what is scored first, what is chosen, and that the limit is kept."""
 
+import signal
 import time
 import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris, make_classification
 
 from swapsvm import SVC, SVCCV, SVR, SVRCV, ConvergenceWarning
 from swapsvm.cli import main
+from swapsvm.files import load
 from swapsvm.selection.limits import LAST_SCORES, REFIT, SearchTime
 
 CS, GAMMAS = [0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0], [0.01, 0.1, 1.0]
@@ -189,3 +192,60 @@ def test_tune_has_the_limit(tmp_path, capsys):
     count = int(caught.out.split()[2])
     assert 0 < count < 160 and caught.out.startswith(f"best of {count} of 160 points in 3 folds")
     assert f"when {count} of 160 candidates were scored on all folds" in caught.err
+
+
+# ---- Ctrl-C -------------------------------------------------------------------------------------------------------
+
+
+class Pressing:
+    """A scorer that sends Ctrl-C when it is called for the n-th time."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, model, X, y):
+        self.left -= 1
+        if self.left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return model.score(X, y)
+
+
+INTERRUPTED = {"Cs": [1.0, 2.0, 4.0], "gammas": [0.01, 0.1, 1.0], "cv": 2}
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_ctrl_c_keeps_the_best_so_far(refit):
+    X, y = load_iris(return_X_y=True)
+    search = SVCCV(**INTERRUPTED, n_jobs=1, refit=refit, on_interrupt="keep", scoring=Pressing(11))
+    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C ended .* candidates .* search again"):
+        search.fit(X, y)
+    found = search.cv_results_
+    missed = np.isnan(found["mean_test_score"])
+    assert 0 < missed.sum() < 9 and (found["stop_reason"][missed] == "interrupted").all()
+    assert search.best_score_ == np.nanmax(found["mean_test_score"])
+    if refit:
+        best = search.best_estimator_
+        alone = SVC(**search.best_params_, n_jobs=1).fit(X, y)
+        assert (best.stop_reason_, best.on_interrupt) == ("gap", "raise")
+        assert_array_equal(best.decision_function(X), alone.decision_function(X))
+
+
+@pytest.mark.parametrize(("choice", "call"), [("raise", 11), ("keep", 1)])
+def test_ctrl_c_raises_by_default_and_before_there_is_a_candidate(choice, call):
+    X, y = load_iris(return_X_y=True)
+    search = SVCCV(**INTERRUPTED, n_jobs=1, on_interrupt=choice, scoring=Pressing(call))
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert not hasattr(search, "cv_results_")
+
+
+def test_ctrl_c_during_tune_writes_the_best_so_far(tmp_path, monkeypatch, capsys):
+    X, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "iris.npz", X=X, y=y)
+    fit = SVCCV.fit
+    monkeypatch.setattr(SVCCV, "fit", lambda self, *data: fit(self.set_params(scoring=Pressing(11)), *data))
+    argv = ["tune", str(tmp_path / "iris.npz"), str(tmp_path / "model"), "-c", "1,2,4", "-g", "0.01,0.1,1", "-v", "2"]
+    assert main([*argv, "--jobs", "1", "-q"]) == 130
+    shown = capsys.readouterr()
+    assert "Ctrl-C ended the search when" in shown.err and " of 9 points in 2 folds" in shown.out
+    assert load(tmp_path / "model").stop_reason_ == "gap"

@@ -390,7 +390,8 @@ def test_progress_is_a_line_on_a_terminal(tmp_path, monkeypatch):
     with ProgressLine() as line:
         line.show("counted 10 rows")
         line.show("not so soon")
-    assert sys.stderr.getvalue() == "\rcounted 10 rows\n"
+        line.show("counted 20 rows")
+    assert sys.stderr.getvalue() == "\rcounted 10 rows\rcounted 20 rows\n"
     seen = []
     save_csv(tmp_path / "a.csv")
     write_shards(tmp_path / "a.csv", tmp_path / "shards", rows=9, progress=lambda *at: seen.append(at))

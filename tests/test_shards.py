@@ -338,7 +338,7 @@ def test_arrays_in_memory_are_pickled_once(storage):
 
 
 def test_opening_an_array_copies_nothing():
-    rows = sp.random_array((100_000, 100), density=0.1, format="csr", rng=0)
+    rows = sp.csr_array(sp.random(100_000, 100, 0.1, "csr", np.float64, np.random.default_rng(0)))
     assert peak_of(lambda: Shards(rows, memory_limit="10M")) < 2 * MEGABYTE
 
 

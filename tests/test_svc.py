@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as ScikitSVC
 
-from swapsvm import SVC, ConvergenceWarning
+from swapsvm import SVC, ConvergenceWarning, files
 from swapsvm.solvers import SOLVERS
 
 
@@ -319,3 +319,13 @@ def test_the_trace_is_joined_when_it_is_asked_for():
     assert len(first) == sum(len(result.trace.array()) for result in model.results_)
     model.fit(X[:100], y[:100])
     assert [*np.unique(model.trace_["pair"])] == [0]
+
+
+def test_a_saved_model_replaces_a_file_and_answers_the_same(tmp_path):
+    X, y = make_classification(200, 5, random_state=0)
+    files.save(SVC().fit(X, -y), tmp_path / "model.swapsvm")
+    model = SVC(C=3).fit(X, y)
+    files.save(model, tmp_path / "model.swapsvm")
+    loaded = files.load(tmp_path / "model.swapsvm")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.swapsvm"]

@@ -159,12 +159,12 @@ def test_the_map_is_that_of_the_chosen_tube():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilons": []}, "epsilons="),
-        ({"epsilons": 0}, "epsilons="),
-        ({"epsilons": [-0.1]}, "epsilon=-0.1"),
-        ({"epsilons": ["wide"]}, "epsilon='wide'"),
-        ({"Cs": [1.0, np.inf]}, "C=inf must be a positive finite number"),
-        ({"rule": "first"}, "rule='first'"),
+        ({"epsilons": []}, "'epsilons' parameter of SVRCV"),
+        ({"epsilons": 0}, "'epsilons' parameter of SVRCV"),
+        ({"epsilons": [-0.1]}, r"'epsilons\[0\]' .* Got -0.1"),
+        ({"epsilons": ["wide"]}, r"'epsilons\[0\]' .* Got 'wide'"),
+        ({"Cs": [1.0, np.inf]}, r"'Cs\[1\]' .* Got inf"),
+        ({"rule": "first"}, "'rule' .* Got 'first'"),
         ({"cv": [(np.arange(5), np.arange(5, 9))]}, "split 0 of cv trains on no row"),
     ],
 )

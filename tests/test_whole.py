@@ -80,6 +80,32 @@ def test_samples_that_grow_reach_the_gap_of_all_rows(rows, flip, runs):
     assert model.primal_value_[0] <= 1.0011 * high
 
 
+def smooth_boundary(rows, features, noise=0.5):
+    """Classes on both sides of a smooth surface, with noise: at a large C swaps need many moves."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (rows, features))
+    return X, np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + noise * rng.standard_normal(rows) > 0.3
+
+
+@pytest.mark.parametrize(("rows", "features", "C"), [(400, 3, 256), (1500, 2, 1024), (2000, 4, 256)])
+def test_smooth_steps_reach_the_gap_with_the_same_bits(rows, features, C, runs, monkeypatch):
+    X, y = smooth_boundary(rows, features)
+    weights = np.random.default_rng(1).uniform(0.5, 2, rows)
+    model = SVC(C=C, gamma=0.5, n_jobs=1).fit(X, y, weights)
+    assert not runs and model.relative_gap_ <= 1e-3
+    assert_same_fit(model, watched(model, X, y, sample_weight=weights))
+    assert_same_fit(model, SVC(C=C, gamma=0.5, n_jobs=3).fit(X, y, weights))
+    reference = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y, weights)
+    assert model.dual_value_[0] <= reference.primal_value_[0]
+    assert reference.dual_value_[0] <= model.primal_value_[0] <= 1.0011 * reference.primal_value_[0]
+
+
+def test_smooth_steps_do_without_most_kernel_values():
+    X, y = smooth_boundary(4000, 2, noise=0.1)
+    model = SVC(C=4096, gamma=4).fit(X, y)
+    assert model.relative_gap_ <= 1e-3 and model.n_evaluations_ < 0.4 * len(X) ** 2  # swaps need 0.62
+
+
 def test_few_rows_are_solved_to_the_limit_of_double_precision():
     X, y = load_iris(return_X_y=True)
     model = SVC(C=16).fit(X, y)

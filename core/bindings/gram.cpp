@@ -1,6 +1,7 @@
 #include "../gram.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -143,6 +144,20 @@ NewVector<double> own_rounding(Gram<V>& gram, const Vector<Index>& rows, const V
   return to_numpy(std::move(out));
 }
 
+// Rows of some columns, their kernel, and its weight in a sum. The tuple, which owns the rows, is kept alive.
+using PythonTerms = nb::typed<nb::tuple, std::tuple<AnyRows, KernelSpec, double>, nb::ellipsis>;
+
+template <class V>
+std::shared_ptr<Gram<V>> from_terms(const PythonTerms& tuple, const Groups& groups, int64_t cache_bytes, int threads) {
+  std::vector<Term> terms;
+  for (const nb::handle item : tuple) {
+    const auto term = nb::cast<nb::tuple>(item);
+    if (term.size() != 3) throw std::invalid_argument("a term has rows, a kernel and a weight");
+    terms.push_back({nb::cast<AnyRows>(term[0]), nb::cast<KernelSpec>(term[1]), nb::cast<double>(term[2])});
+  }
+  return make_gram<V>(sum_source<V>(terms), groups, cache_bytes, threads);
+}
+
 template <class V>
 void def_constructors(nb::class_<Gram<V>>& c) {
   c.def_static(
@@ -158,6 +173,8 @@ void def_constructors(nb::class_<Gram<V>>& c) {
             return make_gram<V>(dots_source<V>(std::move(dots), rows, kernel), groups, cache_bytes, threads);
           },
           nb::keep_alive<0, 2>(), "dots"_a, "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+      .def_static("from_terms", from_terms<V>, nb::keep_alive<0, 1>(), "terms"_a, "groups"_a, "cache_bytes"_a,
+                  "threads"_a)
       .def_static(
           "from_matrix",
           [](const Matrix<V>& values, const Groups& groups, int64_t cache_bytes, int threads) {

@@ -214,17 +214,17 @@ void bind_full_state(nb::module_& m, const char* name) {
           "products", [](const S& s) { return to_numpy(s.products()); }, nb::rv_policy::move)
       .def(
           "product",
-          [](S& s, const Vector<double>& weights) {
+          [](S& s, const Vector<double>& weights, bool exact) {
             std::vector<double> all = to_vector(weights);
-            return to_numpy(stoppably(s, [&] { return s.product(all); }));
+            return to_numpy(stoppably(s, [&] { return s.product(all, exact); }));
           },
-          "weights"_a)
+          "weights"_a, "exact"_a)
       .def(
           "place",
-          [](S& s, const Vector<double>& weights, const Vector<double>& products, bool afresh) {
-            exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products), afresh); });
+          [](S& s, const Vector<double>& weights, const Vector<double>& products, bool afresh, bool exact) {
+            exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products), afresh, exact); });
           },
-          "weights"_a, "products"_a, "afresh"_a)
+          "weights"_a, "products"_a, "afresh"_a, "exact"_a)
       .def_prop_ro(
           "first_variables", [](const S& s) { return to_numpy(s.first_variables()); }, nb::rv_policy::move)
       .def(

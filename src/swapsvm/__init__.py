@@ -75,6 +75,7 @@ HOMES = {
 MODULES = {
     "dask",
     "datasets",
+    "explain",
     "files",
     "geometry",
     "kernels",

@@ -14,6 +14,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         sys.stdout.write(f"swapsvm {__version__}\n")
         return 0
-    from .commands.program import run
-
+    try:
+        from .commands.program import run
+    except KeyboardInterrupt:  # the import takes a second
+        sys.stderr.write("swapsvm: interrupted\n")
+        return 130
     return run(words)

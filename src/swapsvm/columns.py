@@ -33,3 +33,10 @@ def without_empty_columns(*matrices: SomeMatrix, beyond: int = 1) -> tuple[SomeM
         sp.csr_array((X.data, indices.astype(np.int32), X.indptr), shape=(X.shape[0], shape))
         for X, indices in zip(rows, np.split(places.ravel(), ends), strict=True)
     )
+
+
+def stacked(matrices: list[Matrix]) -> Matrix:
+    """Rows below each other."""
+    if any(map(is_sparse, matrices)):
+        return sp.csr_array(sp.vstack(matrices, format="csr"))
+    return np.concatenate(matrices)

@@ -71,11 +71,15 @@ def _malformed(value: Json, wanted: str) -> NoReturn:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its first bytes, its newest version, and its name in error messages."""
+    """A kind of file: its first bytes, its newest version, its name in error messages, its oldest version.
+
+    By default only the newest version can be read.
+    """
 
     magic: bytes
     version: int
     name: str
+    oldest: int | None = None
 
     def write(self, path: PathLike, header: Mapping[str, Json], arrays: Mapping[str, np.ndarray]) -> None:
         """Write a header and arrays; the file is written completely or not at all."""
@@ -94,7 +98,7 @@ class Format:
     def read_header(self, file: BinaryIO) -> tuple[dict[str, Json], int]:
         """Verify the checksum; return the header and the number of bytes of the arrays after it."""
         size = os.fstat(file.fileno()).st_size
-        length = self._check_prefix(file.read(PREFIX.size), size)
+        _, length = self._check_prefix(file.read(PREFIX.size), size)
         _check_digest(file, size)
         file.seek(PREFIX.size)
         return as_mapping(json.loads(file.read(length))), size - PREFIX.size - length - CHECKSUM
@@ -107,8 +111,14 @@ class Format:
         require(total == room, f"its arrays take {total} bytes, but the file has {room}")
         return header, {name: _read_array(file, dtype, shape) for name, dtype, shape in listing}
 
-    def _check_prefix(self, prefix: bytes, size: int) -> int:
-        """The length of the header of a file with this prefix and size."""
+    def read_version(self, file: BinaryIO) -> int:
+        """The version of the format, without a look at the rest; the file is left at its beginning."""
+        version, _ = self._check_prefix(file.read(PREFIX.size), os.fstat(file.fileno()).st_size)
+        file.seek(0)
+        return version
+
+    def _check_prefix(self, prefix: bytes, size: int) -> tuple[int, int]:
+        """The version, and the length of the header, of a file with this prefix and size."""
         require(prefix[: len(self.magic)] == self.magic, f"is not {self.name}")
         require(len(prefix) == PREFIX.size, "is truncated: it ends within its prefix")
         _, version, length, header_length = PREFIX.unpack(prefix)
@@ -116,11 +126,11 @@ class Format:
         older = f"was written by an older swapsvm (format {version}; this one reads format {self.version})"
         require(version <= self.version, f"{newer}: upgrade swapsvm")
         require(version > 0, f"is damaged: format {version} does not exist")
-        require(version == self.version, f"{older}: remove it")
+        require(version >= (self.oldest or self.version), f"{older}: remove it")
         require(size >= length, f"is truncated: it has {size} of {length} bytes")
         require(size == length, f"is damaged: it has {size} bytes instead of {length}")
         require(PREFIX.size + header_length + CHECKSUM <= size, "is damaged: its header is longer than the file")
-        return int(header_length)
+        return int(version), int(header_length)
 
 
 @contextmanager
@@ -130,7 +140,7 @@ def faults_named(path: PathLike) -> Iterator[None]:
         yield
     except KeyError as missing:
         raise ValueError(f"{path}: its header lacks {missing}") from None
-    except (TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path}: its header is malformed: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

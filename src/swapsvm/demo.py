@@ -1,9 +1,10 @@
-"""The demo: every solver on scikit-learn's digits, as a table and a figure.
+"""The demo: every solver on scikit-learn's digits, as a table and, if a file is named for it, a figure.
 
-The table compares models of the ten digits at the default tolerance. The figure has one curve per solver, so it shows a
-problem of two classes, 0-4 versus 5-9, solved to a far smaller gap, where the solvers differ.
+The table compares models of the ten digits at the default tolerance; a solver that needs too many iterations is cut and
+marked. The figure has one curve per solver, so it shows a problem of two classes, 0-4 versus 5-9, solved to a far
+smaller gap, where the solvers differ.
 
-matplotlib and rich belong to the extra ``swapsvm[demo]``, so only functions import them.
+matplotlib and rich are optional, so only functions import them.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-FITS = 2  # per solver: ten digits, then the curve
+TABLE_MAX_ITER = 10_000  # for each pair of digits: plain Frank-Wolfe, whose gap decreases like 1/t, needs up to 540000
 CURVE_TOL = 1e-6
-CURVE_MAX_ITER = 1_000_000  # plain Frank-Wolfe, whose gap decreases like 1/t, would need billions
+CURVE_MAX_ITER = 200_000  # plain Frank-Wolfe would need billions
+SECONDS = {False: 5, True: 10}  # of a run, without and with the figure
 
 AXES = {"evaluations": "kernel values computed", "iteration": "iterations", "seconds": "seconds"}
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#000000", "#D55E00")  # Okabe-Ito: colour-blind-safe
@@ -65,40 +67,61 @@ class Digits(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The results of one solver: a model of the ten digits, and the trace of its run on 0-4 versus 5-9."""
+    """The model of the ten digits that one solver trained."""
 
     solver: str
     model: SVC
     seconds: float
     accuracy: float
-    curve: np.ndarray
-    curve_converged: bool
+
+    @property
+    def cut(self) -> bool:
+        return self.model.stop_reason_ != "gap"
 
 
-def run(output: Path) -> None:
-    """Train every solver, print the table and write the figure; the extension of its file selects the format."""
+class Curve(NamedTuple):
+    """The run of one solver on 0-4 versus 5-9."""
+
+    solver: str
+    trace: np.ndarray
+    converged: bool
+
+
+def run(figure: Path | None = None) -> None:
+    """Train every solver and print the table; the extension of the figure's file selects its format."""
     require_extra("the demo")
-    check_output(output)
+    if figure:
+        check_output(figure)
+    began = time.perf_counter()
+    sys.stdout.write(f"{len(SOLVERS)} solvers learn ten digits. This takes about {SECONDS[bool(figure)]} seconds.\n\n")
+    sys.stdout.flush()
     digits = load()
-    with progress() as report:
+    with progress(fits=2 if figure else 1) as report:
         outcomes = [measure(solver, digits, report) for solver in SOLVERS]
+        curves = [trace_curve(solver, digits, report) for solver in SOLVERS] if figure else []
     show(make_table(outcomes, digits))
-    draw(outcomes, digits).savefig(output, dpi=150)
-    sys.stdout.write(
-        f"\nFigure: {output}\n"
-        "What it shows: most solvers need each kernel value about once, but differ in iterations and seconds.\n"
-    )
+    if figure:
+        draw(curves, outcomes, digits).savefig(figure, dpi=150)
+    sys.stdout.write(f"\n{ending(figure)}\nTook {time.perf_counter() - began:.1f} seconds.\n")
 
 
-def check_output(output: Path) -> None:
+def ending(figure: Path | None) -> str:
+    """Where the figure is, or how to get it."""
+    if figure is None:
+        return "No file was written. `swapsvm demo --figure demo.png` also draws the course of the fits."
+    what = "most solvers need each kernel value about once, but differ in iterations and seconds."
+    return f"Figure: {figure}\nWhat it shows: {what}"
+
+
+def check_output(figure: Path) -> None:
     """Raise now, not after the fits."""
     from matplotlib.figure import Figure
 
     formats = Figure().canvas.get_supported_filetypes()
-    if output.suffix[1:].lower() not in formats:
-        raise ValueError(f"--output {output} must end in one of {', '.join(f'.{name}' for name in sorted(formats))}")
-    if not output.absolute().parent.is_dir():
-        raise ValueError(f"--output {output}: there is no folder {output.parent}")
+    if figure.suffix[1:].lower() not in formats:
+        raise ValueError(f"--figure {figure} must end in one of {', '.join(f'.{name}' for name in sorted(formats))}")
+    if not figure.absolute().parent.is_dir():
+        raise ValueError(f"--figure {figure}: there is no folder {figure.parent}")
 
 
 def load() -> Digits:
@@ -111,18 +134,18 @@ def load() -> Digits:
 
 
 @contextmanager
-def progress() -> Iterator[Report]:
+def progress(fits: int) -> Iterator[Report]:
     """Bars on stderr, one per solver; lines if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_interactive:
-        yield lambda solver, done: sys.stderr.write(f"{solver}: {done} of {FITS} fits\n")
+        yield lambda solver, done: sys.stderr.write(f"{solver}: {done} of {fits} fits\n")
         return
     columns = (TextColumn("{task.description:5}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bars:
-        tasks = {solver: bars.add_task(solver, total=FITS, start=False) for solver in SOLVERS}
+        tasks = {solver: bars.add_task(solver, total=fits, start=False) for solver in SOLVERS}
 
         def report(solver: str, done: int) -> None:
             bars.start_task(tasks[solver])
@@ -137,24 +160,29 @@ def demo_svc(solver: str) -> SVC:
 
 
 def measure(solver: str, digits: Digits, report: Report) -> Outcome:
-    """Both fits of one solver."""
+    """A model of the ten digits."""
     report(solver, 0)
+    model = demo_svc(solver).set_params(max_iter=TABLE_MAX_ITER)
     began = time.perf_counter()
-    model = demo_svc(solver).fit(digits.train, digits.train_labels)
+    fit_quietly(model, digits, digits.train_labels)
     seconds = time.perf_counter() - began
     report(solver, 1)
-    curve, converged = trace_curve(solver, digits)
-    report(solver, 2)
-    return Outcome(solver, model, seconds, model.score(digits.test, digits.test_labels), curve, converged)
+    return Outcome(solver, model, seconds, model.score(digits.test, digits.test_labels))
 
 
-def trace_curve(solver: str, digits: Digits) -> tuple[np.ndarray, bool]:
-    """The trace of a run on 0-4 versus 5-9, and whether it reached the gap."""
+def trace_curve(solver: str, digits: Digits, report: Report) -> Curve:
+    """A run on 0-4 versus 5-9."""
     model = demo_svc(solver).set_params(tol=CURVE_TOL, max_iter=CURVE_MAX_ITER)
+    fit_quietly(model, digits, digits.train_labels >= 5)
+    report(solver, 2)
+    return Curve(solver, model.trace_, model.stop_reason_ == "gap")
+
+
+def fit_quietly(model: SVC, digits: Digits, labels: np.ndarray) -> None:
+    """Fit; the table and the caption of the figure name the solvers that were cut."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the caption names those solvers
-        model.fit(digits.train, digits.train_labels >= 5)
-    return model.trace_, model.stop_reason_ == "gap"
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(digits.train, labels)
 
 
 def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
@@ -165,7 +193,7 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
     table = Table(
         title=f"Ten digits, {len(digits.train)} images to train and {len(digits.test)} to test, relative gap <= "
         f"{outcomes[0].model.tol:g}",
-        caption=f"{settings_text(outcomes)}; kernel values include those of the certificate",
+        caption=f"{settings_text(outcomes)}; kernel values include those of the certificate{cut_note(outcomes)}",
         box=box.SIMPLE_HEAD,
         padding=0,
         show_edge=False,
@@ -177,6 +205,12 @@ def make_table(outcomes: list[Outcome], digits: Digits) -> Table:
     for outcome in outcomes:
         table.add_row(outcome.solver, *cells(outcome, taken).values())
     return table
+
+
+def cut_note(outcomes: list[Outcome]) -> str:
+    """Which gaps are not those at which the solver would have stopped."""
+    cut = any(outcome.cut for outcome in outcomes)
+    return f"\n* cut after {TABLE_MAX_ITER:,} iterations for a pair of digits; the gap is certified too" if cut else ""
 
 
 def steps_of(outcome: Outcome) -> Counter[str]:
@@ -194,7 +228,7 @@ def cells(outcome: Outcome, taken: list[str]) -> dict[str, str]:
         **{heading: str(steps[kind]) for kind, heading in broken.items()},
         "kernel\nvalues": str(model.n_evaluations_),
         "SVs": str(len(model.support_)),
-        "gap": f"{model.relative_gap_:.1e}",
+        "gap": f"{model.relative_gap_:.1e}{'*' if outcome.cut else ' '}",
         "accu-\nracy": f"{outcome.accuracy:.1%}",
     }
 
@@ -215,7 +249,7 @@ def show(table: Table) -> None:
     console.print(table)
 
 
-def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
+def draw(curves: list[Curve], outcomes: list[Outcome], digits: Digits) -> Figure:
     """The gap of each solver against each measure of work."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -224,27 +258,27 @@ def draw(outcomes: list[Outcome], digits: Digits) -> Figure:
         figure = Figure(figsize=(12, 4.4), layout="constrained")
         panels = figure.subplots(1, len(AXES), sharey=True)
         for panel, field in zip(panels, AXES, strict=True):
-            draw_panel(panel, field, outcomes)
+            draw_panel(panel, field, curves, outcomes[0].model.tol)
         panels[0].set_ylabel("relative duality gap (smallest so far)")
         place = {"transform": panels[0].get_yaxis_transform()}
         panels[0].text(0.01, 1.1 * outcomes[0].model.tol, "default tol", color="0.45", size=8, **place)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
         figure.align_xlabels()
         figure.suptitle("Digits 0-4 versus 5-9: what a small gap costs", x=0.012, ha="left", weight="bold")
-        figure.supxlabel(caption(outcomes, digits), x=0.012, ha="left", size=9, color="0.35")
+        figure.supxlabel(caption(curves, outcomes, digits), x=0.012, ha="left", size=9, color="0.35")
     return figure
 
 
-def draw_panel(panel: Axes, field: str, outcomes: list[Outcome]) -> None:
+def draw_panel(panel: Axes, field: str, curves: list[Curve], tol: float) -> None:
     """The gap against one measure of work."""
-    for index, (outcome, colour) in enumerate(zip(outcomes, cycle(COLOURS), strict=False)):
+    for index, (curve, colour) in enumerate(zip(curves, cycle(COLOURS), strict=False)):
         # A solver that took the same steps as an earlier one, as cvm and fcfw do, is dotted: the curves coincide.
-        hidden = any(np.array_equal(outcome.curve["gap"], earlier.curve["gap"]) for earlier in outcomes[:index])
+        hidden = any(np.array_equal(curve.trace["gap"], earlier.trace["gap"]) for earlier in curves[:index])
         # No step lowers the value, so the smallest gap so far still bounds the distance to the optimum.
-        gap = np.minimum.accumulate(outcome.curve["gap"]) / np.abs(outcome.curve["value"])
-        work = np.maximum.accumulate(outcome.curve[field])
-        panel.plot(work, gap, ":" if hidden else "-", color=colour, linewidth=1.8, label=full_name(outcome.solver))
-    panel.axhline(outcomes[0].model.tol, color="0.6", linewidth=0.8, zorder=0)
+        gap = np.minimum.accumulate(curve.trace["gap"]) / np.abs(curve.trace["value"])
+        work = np.maximum.accumulate(curve.trace[field])
+        panel.plot(work, gap, ":" if hidden else "-", color=colour, linewidth=1.8, label=full_name(curve.solver))
+    panel.axhline(tol, color="0.6", linewidth=0.8, zorder=0)
     panel.set(xscale="log", yscale="log", xlabel=AXES[field])
     panel.set_ylim(bottom=CURVE_TOL)
     panel.minorticks_off()
@@ -256,9 +290,9 @@ def full_name(solver: str) -> str:
     return f"{solver}: {words.replace('Frank Wolfe', 'Frank-Wolfe')}"
 
 
-def caption(outcomes: list[Outcome], digits: Digits) -> str:
+def caption(curves: list[Curve], outcomes: list[Outcome], digits: Digits) -> str:
     """What the figure itself does not show."""
-    cut = ", ".join(outcome.solver for outcome in outcomes if not outcome.curve_converged)
+    cut = ", ".join(curve.solver for curve in curves if not curve.converged)
     return (
         f"{len(digits.train)} images, {settings_text(outcomes)}; without the certifying pass. "
         + (f"Cut off after {CURVE_MAX_ITER:,} iterations: {cut}." if cut else "")

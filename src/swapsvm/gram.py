@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from . import _core
 from .arrays import ArrayLike, Matrix
 from .columns import is_sparse, without_empty_columns
-from .kernels import Function, Kernel, Precomputed
+from .kernels import Function, Kernel, Precomputed, Sum, resolved
 from .passes import Arithmetic, KernelPasses, ShardedRows, is_sharded
 from .rows import Rows, as_rows
 
@@ -50,7 +50,7 @@ class Gram:
     Parameters
     ----------
     kernel : Kernel
-        With ``Precomputed``, X is the Gram matrix.
+        With ``Precomputed``, X is the Gram matrix. A rule for gamma is applied to X.
     X : array, CSR matrix or ShardedRows of float32 or float64
         Kept by reference.
     groups : sequence of index arrays, optional
@@ -79,7 +79,7 @@ class Gram:
         checked: bool = True,
         dots: Dots | None = None,
     ) -> None:
-        self.kernel = kernel
+        self.kernel = resolved(kernel, X)
         self.X = X
         self.groups = [np.ascontiguousarray(g, np.int32) for g in (groups or [np.arange(X.shape[0])])]
         self.single = np.dtype(X.dtype if dtype is None else dtype) == np.float32
@@ -106,6 +106,8 @@ class Gram:
             return cls.from_function(lambda i, j: kernel.block(X[i], X[j], dtype), *rest)
         if is_sharded(self.X):
             return self._open_passes(self.X, budget, threads)
+        if isinstance(self.kernel, Sum):
+            return cls.from_terms(_terms(self.kernel, self.X), self.groups, budget, threads)
         if self._dots is not None:
             return cls.from_dots(self._dots, self._rows(), self.kernel.spec(), self.groups, budget, threads)  # type: ignore[arg-type]  # of one type
         return cls.from_rows(self._rows(), self.kernel.spec(), self.groups, budget, threads)
@@ -126,7 +128,7 @@ class Gram:
 
     def takes_dots(self, dtype: np.dtype) -> bool:
         """Whether dot products of this type fit into the budget and give kernel values of enough digits."""
-        if isinstance(self.kernel, Precomputed | Function) or is_sharded(self.X):
+        if isinstance(self.kernel, Precomputed | Function | Sum) or is_sharded(self.X):
             return False
         fits = self._bytes_beside(dtype) >= 0
         return fits and self._dots_of(dtype).suffice(self._rows(), self.kernel.spec())
@@ -199,6 +201,11 @@ class Gram:
         """
         return bool(self.core.memory_pays)
 
+    def expect(self, rows: np.ndarray) -> None:
+        """Bring rows that lie elsewhere and will be needed soon, in one request."""
+        if is_sharded(self.X):
+            self.X.expect(rows)
+
     def diagonal(self) -> np.ndarray:
         """k(x, x) of every row, in double."""
         return np.asarray(self.core.diagonal())
@@ -233,6 +240,12 @@ def _checked_matrix(K: Matrix, dtype: np.dtype) -> np.ndarray:
                 "a precomputed kernel matrix must be symmetric; if rounding is the cause, use (K + K.T) / 2"
             )
     return values
+
+
+def _terms(kernel: Sum, X: Matrix) -> tuple[tuple[Rows, _core.KernelSpec, float], ...]:
+    """The terms of a sum as the core takes them, each with rows of its own columns."""
+    parts = kernel.parts(X)
+    return tuple((as_rows(*without_empty_columns(own)), part.spec(), weight) for part, own, weight in parts)
 
 
 def _function_diagonal(kernel: Function, X: Matrix) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Plots of fitted models. matplotlib belongs to the extra ``swapsvm[demo]``, so only functions import it."""
+"""Plots of fitted models. Not everybody has matplotlib, so only functions import it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .extras import needed_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,12 +18,10 @@ AXES = {"seconds": "seconds", "iteration": "iterations", "evaluations": "kernel 
 
 
 def require_extra(purpose: str) -> None:
-    """Raise ``ImportError`` now, not after the fits, if the extra ``swapsvm[demo]`` is missing."""
-    try:
+    """Raise ``ImportError`` now, not after the fits, if matplotlib or rich is missing."""
+    with needed_by(purpose):
         for package in ("matplotlib", "rich"):
             import_module(package)
-    except ImportError as error:
-        raise ImportError(f'{purpose} needs {error.name}: pip install "swapsvm[demo]"') from error
 
 
 def plot_trace(model: SVC, x: str = "seconds", ax: Axes | None = None) -> Axes:
@@ -45,7 +45,8 @@ def plot_trace(model: SVC, x: str = "seconds", ax: Axes | None = None) -> Axes:
     if not hasattr(model, "trace_"):
         raise ValueError("the model has no trace_: call fit first")
     if ax is None:
-        from matplotlib.figure import Figure
+        with needed_by("plot_trace"):
+            from matplotlib.figure import Figure
 
         ax = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
     pairs = np.unique(model.trace_["pair"])

@@ -47,6 +47,7 @@ class Correction:
     kind: str = "corrective"
     empty: bool = False
     products: np.ndarray | None = None  # K times the weights, if they are known for all variables
+    exact: bool = False  # the products are sums over these weights alone, in double where there is weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Run:
 
     def resume(self) -> None:
         """Start from the weights that the state has: the solution of a similar problem."""
-        self._chooser = self._solver.chooser(self.state.size)  # the support is better than a random sample
+        self._chooser = self._solver.chooser((self.state.size,))  # the support is better than a random sample
         self._record()
 
     def go_on(self, standing: Standing, state: State | None = None) -> None:
@@ -111,7 +111,7 @@ class Run:
             self.state = self.state.refined() or self.state
         self.state.measure(self._solver.stops_at)
         self.state.restore(standing.state)
-        self._chooser = self._solver.chooser(standing.stage)
+        self._chooser = self._solver.chooser(standing.history)
         self.iteration, self.trace = standing.iteration, standing.trace.copy()
         self._certificates.restart(standing.certified, standing.fruitless)
         self._certain = False
@@ -126,7 +126,7 @@ class Run:
         return Standing(
             state=self.state.snapshot(),
             in_double=not self.state.single,
-            stage=self._chooser.stage,
+            history=self._chooser.history,
             iteration=self.iteration,
             seconds=progress.seconds,
             evaluations=progress.evaluations,

@@ -66,7 +66,7 @@ class Standing:
 
     state: dict[str, np.ndarray]
     in_double: bool  # whether the run has gone on to kernel values in double
-    stage: int  # of the solver
+    history: tuple[int, ...]  # of the solver's choices
     iteration: int
     seconds: float
     evaluations: int

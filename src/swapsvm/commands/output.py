@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ..container import Json
+from ..fitting.progress import SECONDS_PER_LINE
 
 Facts = dict[str, object]  # a result by name: what --json prints
 
@@ -45,25 +46,44 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
+def note(text: str) -> None:
+    """Print a line on stderr that scripts should see as well, such as a choice that was made."""
+    sys.stderr.write(f"swapsvm: note: {text}\n")
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    sys.stderr.write(f"swapsvm: warning: {text}\n")
+
+
 class ProgressLine:
-    """A line on stderr that is redrawn at most ten times a second, and ended on exit; nothing without a terminal."""
+    """A line on stderr, redrawn ten times a second and ended on exit; without a terminal a line every few seconds."""
 
     def __init__(self) -> None:
-        self._shown, self._next = "", 0.0
+        self._redraws = sys.stderr.isatty()
+        self._shown, self._latest = "", ""
+        self._next = 0.0 if self._redraws else time.monotonic() + SECONDS_PER_LINE
 
     def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown:
+        if self._shown and self._latest != self._shown:
+            self._draw(self._latest)  # the last line tells where it ended
+        if self._shown and self._redraws:
             sys.stderr.write("\n")
 
     def show(self, text: str) -> None:
-        """Redraw the line."""
-        if sys.stderr.isatty() and time.monotonic() >= self._next:
-            sys.stderr.write(f"\r{text.ljust(len(self._shown))}")
-            sys.stderr.flush()
-            self._shown, self._next = text, time.monotonic() + 0.1
+        """Redraw the line, or write the next one, if it is time."""
+        self._latest = text
+        if time.monotonic() >= self._next:
+            self._draw(text)
+            self._next = time.monotonic() + (0.1 if self._redraws else SECONDS_PER_LINE)
+
+    def _draw(self, text: str) -> None:
+        sys.stderr.write(f"\r{text.ljust(len(self._shown))}" if self._redraws else f"swapsvm: {text}\n")
+        sys.stderr.flush()
+        self._shown = text
 
 
 @contextmanager
@@ -75,4 +95,4 @@ def warnings_in_lines() -> Iterator[None]:
             warnings.simplefilter("always", category)
         yield
     for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
-        sys.stderr.write(f"swapsvm: warning: {message}\n")
+        warn(message)

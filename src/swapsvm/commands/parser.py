@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from ..container import require
-from ..datasets import Shards
-from ..files.table import Request, Table
-from ..files.tables import FORMATS, read_table
-from ..passes.files import all_rows
-from .output import say
+from ..files.tables import FORMATS
 
 BAD_REQUEST = 2  # argparse's own exit code for arguments it cannot parse
 INTERRUPTED = 130  # the shell's exit code for Ctrl-C
-Run = Callable[[argparse.Namespace], object]
+Run = Callable[[argparse.Namespace], int | None]  # the exit code, 0 if there is none
+DATA = "file of rows and labels, folder of shards, name of a data set (`swapsvm datasets`), or - for stdin"
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,6 +55,11 @@ def add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout instead of text")
 
 
+def add_quiet(parser: Parser) -> None:
+    """Add the option ``--quiet``, which LIBSVM has as well."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
 def add_model(parser: Parser) -> None:
     """Add MODEL, a file to read."""
     parser.add_argument("model", metavar="MODEL", help="model file of `swapsvm train` or of LIBSVM")
@@ -69,9 +68,9 @@ def add_model(parser: Parser) -> None:
 def add_data(parser: Parser) -> None:
     """Add DATA and the options for reading it."""
     add = parser.add_argument
-    add("data", metavar="DATA", help="file of rows and labels, folder of shards, or - for stdin")
+    add("data", metavar="DATA", help=DATA)
     add("--format", choices=list(FORMATS), help="format of DATA (default: chosen by the extension, else svmlight)")
-    label = "CSV, Parquet: label column, by name or number (1 is the first, -1 the last)"
+    label = "CSV, Parquet: label column, by name or number (1 is the first, -1 the last, 0 for none; default: 1)"
     add("--label", metavar="COLUMN", help=label)
     add("--labels", metavar="FILE", help="npy: file of the labels (default: y.npy in the same folder)")
 
@@ -80,16 +79,3 @@ def add_memory(parser: Parser) -> None:
     """Add the option ``--memory``."""
     text = "memory for rows, such as 500M or 1G: they are read from DATA again and again (default: a quarter of it)"
     parser.add_argument("--memory", metavar="SIZE", help=text)
-
-
-def read_data(arguments: argparse.Namespace, n_features: int | None = None) -> Table:
-    """Read DATA; labels are optional if the number of features is given. Shards stay so with ``--memory``."""
-    say(f"reading {arguments.data}")
-    memory = getattr(arguments, "memory", None)
-    if memory is not None or Path(arguments.data).is_dir():
-        shards = Shards(arguments.data, label=arguments.label, n_features=n_features, memory_limit=memory)
-        require(shards.y is not None or n_features is not None, f"the shards in {arguments.data} have no labels")
-        rows = shards if hasattr(arguments, "memory") else all_rows(shards)
-        return Table(rows, shards.y)
-    source = sys.stdin.buffer if arguments.data == "-" else arguments.data
-    return read_table(source, arguments.format, Request(arguments.label, arguments.labels, n_features))

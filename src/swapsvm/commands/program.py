@@ -18,7 +18,9 @@ from .predict import add_predict
 from .reduce import add_reduce
 from .shard import add_shard
 from .study import add_demo, add_reproduce
-from .train import add_train, with_weights
+from .suggestions import check_words
+from .train import add_train
+from .training_options import with_weights
 from .tune import add_tune
 
 MODELS = (add_train, add_predict, add_tune, add_reduce, add_info, add_convert)
@@ -28,8 +30,10 @@ VERBS = (*MODELS, add_shard, add_datasets, add_demo, add_reproduce, add_completi
 def run(argv: Sequence[str]) -> int:
     """Serve a request; returns the exit code."""
     try:
-        arguments = make_parser().parse_args(with_weights(argv))
-        arguments.run(arguments)
+        parser, verbs = make_parser()
+        check_words(argv, parser, verbs)
+        arguments = parser.parse_args(with_weights(argv))
+        return arguments.run(arguments) or 0
     except SystemExit as end:  # argparse raises it after --help, --version and its errors
         return int(end.code or 0)
     except (ImportError, MemoryError, OSError, ValueError) as error:
@@ -38,7 +42,6 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("swapsvm: interrupted\n")
         return INTERRUPTED
-    return 0
 
 
 def one_line(error: Exception) -> str:
@@ -49,11 +52,11 @@ def one_line(error: Exception) -> str:
     return f"this needs more memory than there is ({message})" if isinstance(error, MemoryError) else message
 
 
-def make_parser() -> Parser:
-    """The parser with all verbs."""
+def make_parser() -> tuple[Parser, Verbs]:
+    """The parser and its verbs."""
     parser = Parser(prog="swapsvm", description="Certified kernel support vector machines.")
     parser.add_argument("--version", action="version", version=f"swapsvm {__version__}")
     verbs = Verbs(parser)
     for add in VERBS:
         add(verbs)
-    return parser
+    return parser, verbs

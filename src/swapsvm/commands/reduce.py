@@ -6,18 +6,19 @@ import argparse
 import time
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..arrays import Matrix
 from ..container import require
 from ..estimators import SVC
 from ..files.model_files import check_target, read_model, write_model
-from ..files.table import Request, Table
-from ..files.tables import read_table
+from ..files.table import Table
 from ..reduction import reduce_support
 from .info import facts_of, written_report
 from .output import answer, say, warnings_in_lines
-from .parser import Verbs, add_data, add_json, read_data
-from .predict import aligned
+from .parser import Verbs, add_data, add_json
+from .reading import Need, read_any, read_data, rows_for
+from .tasks import NOVELTY, REGRESS, task_of
 
 Labelled = tuple[Matrix, np.ndarray]  # rows and labels
 
@@ -41,11 +42,11 @@ def add_reduce(verbs: Verbs) -> None:
 
 def run_reduce(arguments: argparse.Namespace) -> None:
     """Reduce, save and report."""
-    model = read_model(arguments.model)
-    check_target(arguments.output, str(model.kernel))
+    model = reducible(read_model(arguments.model))
+    check_target(arguments.output, model)
     if arguments.max_time is not None:
         model.set_params(max_time=arguments.max_time)
-    model, (X, y), validation = read_rows(arguments, model)
+    (X, y), validation = read_rows(arguments, model)
     say(f"reducing {len(model.support_)} support vectors")
     started = time.perf_counter()
     limits = {name: getattr(arguments, name) for name in ("max_vectors", "max_accuracy_loss")}
@@ -57,20 +58,26 @@ def run_reduce(arguments: argparse.Namespace) -> None:
     answer(arguments, facts, written_report(f"{facts['support_vectors']} of {facts['of']} support vectors", facts))
 
 
-def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[SVC, Labelled, Labelled | None]:
-    """Model, training rows and validation rows, all with the number of features of the widest."""
-    X, y = with_labels(read_data(arguments, model.n_features_in_), arguments.data)
-    model, X = aligned(model, X)
+def reducible(model: BaseEstimator) -> SVC:
+    """The model, which must be one that can be reduced."""
+    found = getattr(model, "best_estimator_", model)
+    if isinstance(found, SVC):
+        return found
+    way_outs = {REGRESS: "train again with --max-vectors N", NOVELTY: "train again with a smaller --slack"}
+    way_out = way_outs.get(task_of(found), "reduce its last step in Python, on the rows that reach it")
+    raise ValueError(f"only an SVC can be reduced, this is {type(found).__name__}: {way_out}")
+
+
+def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[Labelled, Labelled | None]:
+    """Training rows and validation rows, with the features of the model."""
+    need = Need(model.n_features_in_)
+    training = labelled(model, read_data(arguments, need), arguments.data)
     if not arguments.validation:
-        return model, (X, y), None
-    request = Request(arguments.label, None, model.n_features_in_)
-    rows, labels = with_labels(read_table(arguments.validation, arguments.format, request), arguments.validation)
-    model, rows = aligned(model, rows)
-    model, X = aligned(model, X)
-    return model, (X, y), (rows, labels)
+        return training, None
+    return training, labelled(model, read_any(arguments.validation, arguments, need), arguments.validation)
 
 
-def with_labels(table: Table, name: str) -> Labelled:
-    """Rows and labels of a table that must have labels."""
+def labelled(model: SVC, table: Table, name: str) -> Labelled:
+    """Rows that fit the model, and their labels."""
     require(table.y is not None, f"{name}: has no labels, which a reduction needs")
-    return table.X, np.asarray(table.y)
+    return rows_for(model, table.X, name), np.asarray(table.y)

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 def add_demo(verbs: Verbs) -> None:
     """Add the verb ``demo``."""
-    text = "train every solver on scikit-learn's digits, print a table and draw a figure"
+    text = "train every solver on scikit-learn's digits and print a table, in a few seconds"
     add = verbs.add("demo", text, run_demo).add_argument
-    output = "file of the figure; the extension selects the format (default: %(default)s)"
-    add("--output", type=Path, default=Path("swapsvm-demo.png"), metavar="FILE", help=output)
+    figure = "also draw a figure; the extension of its file selects the format"
+    add("--figure", type=Path, metavar="FILE", help=figure)
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Import and run the demo."""
     from ..demo import run
 
-    run(arguments.output)
+    run(arguments.figure)
 
 
 def add_reproduce(verbs: Verbs) -> None:

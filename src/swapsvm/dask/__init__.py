@@ -6,10 +6,13 @@
                                                               │
                                                     swapsvm.passes.ShardedRows
 
-Needs ``dask`` and ``distributed``, the extra ``dask`` of swapsvm. A fit sends vectors to the workers and gets sums
+Needs ``dask`` and ``distributed``. A fit sends vectors to the workers and gets sums
 back. Its tasks keep nothing: what a lost worker had is computed again from the collections.
 """
 
-from .estimators import SVC, SVDD, SVR, OneClassSVM
+from ..extras import needed_by
+
+with needed_by("swapsvm.dask"):
+    from .estimators import SVC, SVDD, SVR, OneClassSVM
 
 __all__ = ["SVC", "SVDD", "SVR", "OneClassSVM"]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import estimators as local
 from ..estimators.declaration import estimator, parameter
+from ..fitting.elsewhere import check_supported
 from .parts import client_of, futures_of, gathered, is_collection, names_of
 from .predictions import lazily
 from .rows import DaskRows
@@ -50,7 +51,7 @@ def documented(cls: type[Class]) -> type[Class]:
 class OnCluster(BaseEstimator):
     """What all these estimators share: rows stay on the workers, predictions are lazy."""
 
-    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT)
+    client: Client | None = parameter(default=None, kind="distributed.Client", text=CLIENT, allowed=[Client, None])
 
     _local: ClassVar[type[BaseEstimator]]
 
@@ -72,17 +73,24 @@ class OnCluster(BaseEstimator):
         """
         if not is_collection(X):
             return super().fit(X, y, sample_weight)
+        check_supported(self)
         client = client_of(self.client)
         rows = DaskRows(client, futures_of(client, X))
         targets = gathered(client, y, rows.counts, "y")
         weights = gathered(client, sample_weight, rows.counts, "sample_weight")
-        super().fit(rows, targets, weights)
+        here = self.checkpoint is None and rows.fit_here()  # another cluster may have to pass over them
+        super().fit(rows.brought() if here else rows, targets, weights)
         names = names_of(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.n_passes_, self.n_tasks_, self.n_rounds_ = rows.passes, rows.tasks, rows.rounds
         self.bytes_sent_, self.bytes_received_ = rows.bytes_sent, rows.bytes_received
         return self
+
+    @property
+    def partial_fit(self) -> Any:
+        """Not available: it would keep all rows at the client."""
+        raise AttributeError("partial_fit needs rows in memory: append chunks to the collection, and fit again")
 
     def to_local(self) -> BaseEstimator:
         """A plain estimator of ``swapsvm`` with the same parameters and the same model."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from ..extras import needed_by
 from .parts import in_rows
 
 
@@ -48,6 +49,7 @@ def applied_to_frame(chunk: Any, model: BaseEstimator, method: str, empty: np.nd
 
 
 def _as_frame(values: np.ndarray, index: Any) -> Any:
-    import pandas as pd
+    with needed_by("a Dask DataFrame"):
+        import pandas as pd
 
     return pd.Series(values, index=index) if values.ndim == 1 else pd.DataFrame(values, index=index)

@@ -5,27 +5,32 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import replace
-from itertools import takewhile
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, KilledWorker, wait
 
-from .._core import Stopped, StopToken
+from .._core import Stopped, StopToken, usable_threads
 from ..arrays import Matrix
 from ..gram import largest_automatic_cache
 from ..passes import ShardedRows
-from ..passes.sharded import Piece, Work
+from ..passes.sharded import KEPT_PART, Piece, Work
 from . import tasks
 
 SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
 SENT = 4  # of them that are kept for the next pass
-LITTLE = 1 << 24  # kernel values that take less time here than a round trip to the workers
+LITTLE = 1 << 25  # kernel values of a thread here that take less time than a round trip to the workers
+LIGHT = 1 << 28  # kernel values, for each thread of the workers, of a pass that pieces of a worker make together
+BATCH_PART = 16  # of a worker's memory: pieces that are worked on together take at most one part in this many
+BATCH = 1 << 28  # bytes of such pieces where workers have no limit
+AHEAD = 4  # times the threads here that workers must have before passes take less time than a fit here
 TOGETHER = 16  # results, at most, of one round trip
 ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
 WAIT = 0.2  # seconds between two looks at the token
@@ -35,6 +40,24 @@ UNEVEN = 10  # times the mean that the largest part may be
 
 class ClusterError(RuntimeError):
     """The cluster could not compute a piece of the work."""
+
+
+@dataclass
+class Asked:
+    """Batches of pieces that were submitted, and results of pieces that have arrived."""
+
+    batches: Sequence[Sequence[Piece]]
+    submit: Callable[[Sequence[Piece]], Any]
+    futures: list[Any] = field(default_factory=list)  # None: its results have arrived
+    ready: dict[int, Any] = field(default_factory=dict)  # by number of the piece
+
+    def begin(self) -> None:
+        self.futures = [self.submit(batch) for batch in self.batches]
+        self.place_of = {piece.number: place for place, batch in enumerate(self.batches) for piece in batch}
+
+    def receive(self, place: int, results: Sequence[Any]) -> None:
+        self.futures[place] = None
+        self.ready.update(zip((piece.number for piece in self.batches[place]), results, strict=True))
 
 
 class DaskRows(ShardedRows):
@@ -48,14 +71,15 @@ class DaskRows(ShardedRows):
         self.is_sparse = found[0].sparse
         self.dtype = np.dtype(np.float32 if all(part.single for part in found) else np.float64)
         self.counts = [part.shape[0] for part in found]
+        self._sizes = [part.bytes for part in found]
         self.offsets = np.cumsum([0, *self.counts])
         self.shape = int(self.offsets[-1]), found[0].shape[1]
         self.room = largest_automatic_cache()
+        self._threads_here, self._threads_there = usable_threads(0), sum(client.nthreads().values())
         names = [f"part {k} of X" for k in range(len(parts))]
         self._pieces = [
             client.submit(tasks.as_matrix, part, name, self.dtype.str) for part, name in zip(parts, names, strict=True)
         ]
-        self._threads = max(1, sum(client.nthreads().values()) // max(len(parts), 1))
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         self._limits = sorted({limit for worker in workers if (limit := worker.get("memory_limit"))})
         self._sent: OrderedDict[bytes, Any] = OrderedDict()
@@ -91,41 +115,86 @@ class DaskRows(ShardedRows):
 
     def is_little(self, rows: int, vectors: int) -> bool:
         """Few kernel values as well: more of them are computed sooner by all workers."""
-        return rows * vectors <= LITTLE and super().is_little(rows, vectors)
+        return rows * vectors <= LITTLE * self._threads_here and super().is_little(rows, vectors)
+
+    def fit_here(self) -> bool:
+        """Whether a fit of all rows here takes less time than passes over them.
+
+        In memory a fit keeps features and uses the symmetry of kernel values; passes compute both again.
+        """
+        return sum(self._sizes) <= self.room / KEPT_PART and self._threads_there <= AHEAD * self._threads_here
+
+    def brought(self) -> Matrix:
+        """All rows, here."""
+        return self._fetched(np.arange(len(self)))
 
     # ---- passes --------------------------------------------------------------------------------------------------
 
     def perform(
         self, work: Work, pieces: Sequence[Piece], by_row: Sequence[np.ndarray], token: StopToken | None
     ) -> Iterator[Any]:
-        how = None if work.how is None else replace(work.how, threads=self._threads)
+        batches = self._batches(pieces, 1 if work.vectors is None else work.vectors.shape[0])
+        how = (
+            None if work.how is None else replace(work.how, threads=max(1, self._threads_there // max(len(batches), 1)))
+        )
         keys = [_key_of(value) for value in (work.vectors, *work.shared)]
 
-        def submit(piece: Piece) -> Any:
+        def submit(batch: Sequence[Piece]) -> Any:
             vectors, *shared = map(self._apart, (work.vectors, *work.shared), keys)
-            numbers = [values[piece.places] for values in by_row]
-            self.bytes_sent += _bytes_in(vectors, *shared, *numbers)
-            return self._submit(tasks.perform, piece, vectors, work.verb, how, shared, numbers)
+            numbers = [[values[piece.places] for values in by_row] for piece in batch]
+            self.bytes_sent += _bytes_in(vectors, *shared, *chain(*numbers))
+            return self._submit(tasks.perform, batch, vectors, work.verb, how, shared, numbers)
 
-        return self._results(pieces, submit, token)
+        return self._results(pieces, Asked(batches, submit), token)
 
     def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
-        return list(self._results(pieces, lambda piece: self._submit(tasks.taken, piece), None))
+        asked = Asked(self._batches(pieces, 1), lambda batch: self._submit(tasks.taken, batch))
+        return list(self._results(pieces, asked, None))
 
     def no_rows(self) -> Matrix:
         if self.is_sparse:
             return sp.csr_array((0, self.shape[1]), dtype=self.dtype)
         return np.empty((0, self.shape[1]), self.dtype)
 
-    def _submit(self, task: Any, piece: Piece, *arguments: Any) -> Any:
-        own = None if piece.own is None else tasks.packed(piece.own, self.counts[piece.number])
+    def _submit(self, task: Any, batch: Sequence[Piece], *arguments: Any) -> Any:
+        own = [None if piece.own is None else tasks.packed(piece.own, self.counts[piece.number]) for piece in batch]
         self.tasks += 1
-        self.bytes_sent += _bytes_in(own)
+        self.bytes_sent += _bytes_in(*own)
         try:
-            return self._client.submit(task, self._pieces[piece.number], own, *arguments, pure=False)
+            return self._client.submit(
+                task, [self._pieces[piece.number] for piece in batch], own, *arguments, pure=False
+            )
         except Exception:
-            self._check_client(piece)
+            self._check_client(batch[0])
             raise
+
+    def _batches(self, pieces: Sequence[Piece], vectors: int) -> list[list[Piece]]:
+        """What one task works on: the pieces of a worker if the pass takes little time, else each alone.
+
+        A task costs some milliseconds of the scheduler and the client, however little it does.
+        """
+        light = vectors * sum(len(piece.places) for piece in pieces) <= LIGHT * self._threads_there
+        if not (light and all(future.done() for future in self._pieces)):
+            return [[piece] for piece in pieces]
+        batches: dict[int, list[Piece]] = {}
+        for piece in pieces:
+            batches.setdefault(self._group_of[piece.number], []).append(piece)
+        return list(batches.values())
+
+    @cached_property
+    def _group_of(self) -> list[int]:
+        """A group for each piece, named by its first: they are on one worker, and take little of its memory."""
+        most = min(self._limits, default=BATCH * BATCH_PART) / BATCH_PART
+        holders = self._client.who_has(self._pieces)
+        groups: list[int] = []
+        bytes_of_last, last = dict[str, float](), dict[str, int]()
+        for future, size in zip(self._pieces, self._sizes, strict=True):
+            worker = next(iter(holders.get(future.key) or [future.key]))
+            if worker not in last or bytes_of_last[worker] + size > most:
+                last[worker], bytes_of_last[worker] = len(groups), 0.0
+            bytes_of_last[worker] += size
+            groups.append(last[worker])
+        return groups
 
     def _apart(self, value: Any, key: bytes | None) -> Any:
         """A value, or, of a large array, which has a key, a future that all workers can read."""
@@ -139,51 +208,59 @@ class DaskRows(ShardedRows):
             self._sent.popitem(last=False)
         return self._sent[key]
 
-    def _results(self, pieces: Sequence[Piece], submit: Any, token: StopToken | None) -> Iterator[Any]:
-        """Results in order; what was lost with a worker is asked for again."""
+    def _results(self, pieces: Sequence[Piece], asked: Asked, token: StopToken | None) -> Iterator[Any]:
+        """Results in the order of the pieces; what was lost with a worker is asked for again."""
         self.rounds += bool(pieces)
-        futures, ready = [submit(piece) for piece in pieces], deque[Any]()
+        asked.begin()
         try:
-            for place, piece in enumerate(pieces):
-                if not ready and futures[place].done():
-                    ready.extend(self._together(futures[place : place + TOGETHER]))
-                if ready:
-                    futures[place] = None
-                    yield self._received(ready.popleft())
-                    continue
-                for attempt in range(ATTEMPTS):
-                    try:
-                        found = self._result(futures[place], piece, token)
-                        break
-                    except CancelledError:
-                        if attempt + 1 == ATTEMPTS:
-                            raise self._lost(piece) from None
-                        self._check_client(piece)
-                        self._sent.clear()
-                        futures[place] = submit(piece)
-                futures[place] = None
-                yield self._received(found)
+            for piece in pieces:
+                if piece.number not in asked.ready:
+                    self._receive(asked, asked.place_of[piece.number], token)
+                yield self._received(asked.ready.pop(piece.number))
         finally:
-            pending = [future for future in futures if future is not None]
+            pending = [future for future in asked.futures if future is not None]
             if pending:
                 self._client.cancel(pending)
 
-    def _together(self, futures: Sequence[Any]) -> list[Any]:
-        """Results of the first of these futures as far as they are finished, in one round trip.
+    def _receive(self, asked: Asked, place: int, token: StopToken | None) -> None:
+        """Wait for a batch, and take all that is finished by then in one round trip."""
+        batch = asked.batches[place]
+        self._wait(asked.futures[place], batch[0], token)
+        found = self._together(asked.futures[place : place + TOGETHER])
+        for number, results in enumerate(found, place):
+            asked.receive(number, results)
+        if not found and len(batch) == 1:
+            asked.receive(place, self._again(asked, place, batch[0], token))
+        elif not found:  # one by one, they say what is wrong
+            self.__dict__.pop("_group_of", None)
+            asked.receive(place, [self._again(asked, place, piece, token)[0] for piece in batch])
 
-        None if anything is wrong: asked for one by one, they say what.
-        """
+    def _together(self, futures: Sequence[Any]) -> list[Any]:
+        """Results of the first of these futures as far as they are finished; none if anything is wrong."""
         finished = list(takewhile(lambda future: future.status == "finished", futures))
         try:
             return self._client.gather(finished)
         except Exception:
             return []
 
+    def _again(self, asked: Asked, place: int, piece: Piece, token: StopToken | None) -> Any:
+        """The result of one piece, asked for again as often as it is lost."""
+        if len(asked.batches[place]) > 1:
+            asked.futures[place] = asked.submit([piece])
+        for _ in range(ATTEMPTS):
+            try:
+                return self._result(asked.futures[place], piece, token)
+            except CancelledError:
+                self._check_client(piece)
+                self._sent.clear()
+                asked.futures[place] = asked.submit([piece])
+        raise self._lost(piece)
+
     def _received(self, found: Any) -> Any:
         self.bytes_received += _bytes_in(found)
         return found
 
-    def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
+    def _wait(self, future: Any, piece: Piece, token: StopToken | None) -> None:
         while not future.done():
             try:
                 wait([future], timeout=WAIT)
@@ -191,6 +268,9 @@ class DaskRows(ShardedRows):
                 self._check_client(piece)
             if token is not None and token.stopped:
                 raise Stopped
+
+    def _result(self, future: Any, piece: Piece, token: StopToken | None) -> Any:
+        self._wait(future, piece, token)
         try:
             return future.result()
         except KilledWorker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,13 +20,16 @@ class Described(NamedTuple):
     shape: tuple[int, ...]
     single: bool
     sparse: bool
+    bytes: int
 
 
 def describe(part: Any) -> Described:
     """Of a part of a collection as it comes."""
     sparse = sp.issparse(part)
     single = all(dtype == np.float32 for dtype in _dtypes(part))
-    return Described(tuple(map(int, np.shape(part) if not sparse else part.shape)), single, sparse)
+    shape = tuple(map(int, part.shape if sparse else np.shape(part)))
+    number = (4 if single else 8) + 4 * sparse  # and the column of a sparse one
+    return Described(shape, single, sparse, number * (part.nnz if sparse else math.prod(shape)))
 
 
 def _dtypes(part: Any) -> list[Any]:
@@ -65,20 +69,26 @@ def _check_finite(values: np.ndarray, row_of: Callable[[int], int]) -> None:
 
 
 def perform(
-    rows: Matrix,
-    own: np.ndarray | None,
+    pieces: Sequence[Matrix],
+    own: Sequence[np.ndarray | None],
     vectors: Matrix | None,
     verb: Callable[..., Any],
     how: Arithmetic | None,
     shared: Sequence[Any],
-    by_row: Sequence[np.ndarray],
-) -> Any:
-    """A piece of a pass; ``own``: some of the rows, as ``packed`` gives them."""
-    return Work(verb, how, vectors, tuple(shared)).on(taken(rows, own), by_row)
+    by_row: Sequence[Sequence[np.ndarray]],
+) -> list[Any]:
+    """A pass over some pieces; ``own``: some of the rows of each, as ``packed`` gives them."""
+    work = Work(verb, how, vectors, tuple(shared))
+    return [work.on(some_of(*piece), numbers) for *piece, numbers in zip(pieces, own, by_row, strict=True)]
 
 
-def taken(rows: Matrix, own: np.ndarray | None) -> Matrix:
-    """Some of the rows, as ``packed`` gives them."""
+def taken(pieces: Sequence[Matrix], own: Sequence[np.ndarray | None]) -> list[Matrix]:
+    """Some of the rows of each piece."""
+    return [some_of(*piece) for piece in zip(pieces, own, strict=True)]
+
+
+def some_of(rows: Matrix, own: np.ndarray | None) -> Matrix:
+    """Some of the rows of a piece, as ``packed`` gives them."""
     if own is None:
         return rows
     return rows[np.flatnonzero(np.unpackbits(own, count=rows.shape[0])) if own.dtype == np.uint8 else own]

@@ -23,7 +23,7 @@ def label_column(names: Sequence[str], label: str | None, n_features: int | None
         return names.index(label)
     known = f"the columns are {', '.join(names[:8])}" if named else "there is no header line"
     place = int(label) if PLACE.fullmatch(label) else 0
-    require(0 < abs(place) <= len(names), f"has no label column {label!r} ({known})")
+    require(0 < abs(place) <= len(names), f"has no label column {label!r} ({known}): choose one with --label")
     return place - 1 if place > 0 else len(names) + place
 
 

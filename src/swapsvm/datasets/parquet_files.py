@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..container import require
+from ..extras import needed_by
 from .array_files import LARGEST_RATIO, parser_errors_named
 
 if TYPE_CHECKING:
@@ -104,10 +105,8 @@ def read_parquet_labels(path: Path | str, plan: Plan) -> np.ndarray | None:
 
 @contextmanager
 def _opened(path: Path | str, dictionaries: list[str] | None = None) -> Iterator[ParquetFile]:
-    try:
+    with needed_by("a Parquet file"):
         from pyarrow import parquet
-    except ImportError:
-        raise ImportError('Parquet files need pyarrow: pip install "swapsvm[parquet]"') from None
     with Path(path).open("rb") as opened, parser_errors_named(path, "Parquet"):  # noqa: SIM117
         with parquet.ParquetFile(opened, read_dictionary=dictionaries) as file:
             yield file
@@ -155,7 +154,8 @@ def _rows_at_a_time(metadata: FileMetaData, label: int) -> int:
 
 def _kind(column: DataType) -> str:
     """``"number"``, ``"text"`` or nothing."""
-    from pyarrow import types
+    with needed_by("a Parquet file"):
+        from pyarrow import types
 
     values = column.value_type if types.is_dictionary(column) else column
     if types.is_integer(values) or types.is_floating(values) or types.is_boolean(values):
@@ -192,7 +192,8 @@ def _numbers(what: str, column: Array) -> np.ndarray:
 
 def _texts(what: str, column: Array, seen: dict[str, str]) -> np.ndarray:
     """Text as objects; equal labels share one."""
-    from pyarrow import array
+    with needed_by("a Parquet file"):
+        from pyarrow import array
 
     require(column.null_count == 0, f"{what} has {column.null_count} missing values")
     column = column if hasattr(column, "dictionary") else column.dictionary_encode()

@@ -34,7 +34,9 @@ Source = str | os.PathLike[str] | bytes | BinaryIO
 
 
 def read_svmlight(source: Source, n_features: int | None = None) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """Read rows in svmlight (LIBSVM) format: ``label index:value index:value ... # comment``.
+    """Read rows in svmlight (LIBSVM) format.
+
+    A line is ``label index:value index:value ... # comment``.
 
     Parameters
     ----------

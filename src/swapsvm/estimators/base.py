@@ -6,11 +6,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Self
+from os import PathLike
+from typing import Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
@@ -19,26 +21,40 @@ from ..fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from ..fitting.checkpoint import Checkpoint
 from ..fitting.continuation import Kept
 from ..fitting.diagnosis import total_weight, warn_of_scaling
+from ..fitting.growing import Batches
 from ..fitting.inputs import value_type
 from ..fitting.progress import Callback
 from ..fitting.session import Reader, Session
 from ..fitting.subproblems import Subproblem
 from ..fitting.workers import Planned, thread_limit
 from ..gram import Gram
-from ..kernels import Kernel
-from ..parameters import check_integer, check_number
+from ..kernels import GAMMA_RULES, KERNELS, Kernel
 from ..problems import Coefficients
 from ..result import Result, warn_not_converged
+from ..solvers import SOLVERS
 from ..state import Sampling
 from ..trace import RECORD
-from ..writing import PathLike
-from .declaration import ModelAttribute, estimator, parameter
+from .constraints import (
+    COUNT,
+    FINITE,
+    MINUS_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_OR_INF,
+    TRUE_OR_FALSE,
+    count_up_to,
+    key_of,
+    one_of,
+)
+from .declaration import ModelAttribute, check_declared, estimator, parameter
+from .scikit import ScikitEstimator
 
+Method = TypeVar("Method")
 EXPECTED = ("max_vectors", "gap")  # reasons to stop that are no failure to converge
 
 
 @estimator
-class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
+class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
     """An estimator whose fit solves one or several problems over one Gram.
 
     A subclass gives ``_fit``, which validates its input, plans its problems, calls ``_solve`` and reads its model,
@@ -48,9 +64,15 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
     kernel: str | KernelFunction = parameter(
         default="rbf",
         kind='{"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable',
-        text="A callable takes two blocks of rows and returns the block of their kernel values.",
+        text="""
+        A callable takes two blocks of rows and returns the block of their kernel values. A kernel object of
+        ``swapsvm.kernels``, such as a ``Sum`` over groups of columns, comes with its own parameters.
+        """,
+        allowed=[key_of(KERNELS), callable],
     )
-    degree: int = parameter(default=3, kind="int", text="Degree of the polynomial kernel.")
+    degree: int = parameter(
+        default=3, kind="int", text="Degree of the polynomial kernel.", allowed=[count_up_to(2**31 - 1)]
+    )
     gamma: float | str = parameter(
         default="scale",
         kind='{"scale", "auto", "mean_sq_dist", "cvm"} or float',
@@ -58,8 +80,14 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is 1 / n_features, ``"mean_sq_dist"`` is 1 / (2 * mean
         squared distance of the rows) (1 / mean for "poly"), ``"cvm"`` is 2 / mean on a sample.
         """,
+        allowed=[one_of(*GAMMA_RULES), POSITIVE],
     )
-    coef0: float = parameter(default=0.0, kind="float", text="Constant term of the polynomial and the sigmoid kernel.")
+    coef0: float = parameter(
+        default=0.0,
+        kind="float",
+        text="Constant term of the polynomial and the sigmoid kernel.",
+        allowed=[FINITE],
+    )
     solver: str = parameter(
         default="block",
         kind='{"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}',
@@ -68,6 +96,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         Vector Machine (constant kernel diagonal only), and blocks of swaps, which move many vertices at a time. All
         solve the same problem to the same gap; blocks are by far the fastest.
         """,
+        allowed=[key_of(SOLVERS)],
     )
     tol: float = parameter(
         default=1e-3,
@@ -77,6 +106,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         model and D the dual value, a lower bound of the optimum. The other solvers stop at the gap of the simplex, as
         in the paper, which is larger for the same model.
         """,
+        allowed=[NOT_NEGATIVE],
     )
     eps: float = parameter(
         default=0.0,
@@ -85,9 +115,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         Absolute duality gap at which to stop as well, in units of the problem on the simplex (``dual_gap_``); the
         paper's criterion is ``tol=0, eps=1e-6`` with one of its solvers.
         """,
+        allowed=[NOT_NEGATIVE],
     )
     max_iter: int = parameter(
-        default=-1, kind="int", text="Largest number of iterations for each problem; -1 for no limit."
+        default=-1,
+        kind="int",
+        text="Largest number of iterations for each problem; -1 for no limit.",
+        allowed=[COUNT, MINUS_ONE],
     )
     max_time: float | None = parameter(
         default=None,
@@ -96,8 +130,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         Largest number of seconds for the whole fit, certificates included: moves end in time for them. With several
         classes a pair is stopped at twice its share of the seconds that are left.
         """,
+        allowed=[POSITIVE_OR_INF, None],
     )
-    start_size: int = parameter(default=20, kind="int", text="Number of random rows in the initial subproblem.")
+    start_size: int = parameter(
+        default=20, kind="int", text="Number of random rows in the initial subproblem.", allowed=[COUNT]
+    )
     sampling: int | Sampling | None = parameter(
         default=None,
         kind="int or Sampling",
@@ -105,11 +142,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         If given, each iteration looks for the ascent vertex among this many random rows (59 is usual), and its cost
         does not depend on the number of rows; a full pass certifies the end. Not available with ``solver="block"``.
         """,
+        allowed=[COUNT, Sampling, None],
     )
     cache_size: float | None = parameter(
         default=None,
         kind="float",
         text="Megabytes for kernel values. By default up to a quarter of the memory and 1 GiB.",
+        allowed=[NOT_NEGATIVE, None],
     )
     warm_start: bool = parameter(
         default=False,
@@ -120,24 +159,28 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         C, other weights or more rows it starts from the last solution; rows are matched by position, and new rows
         start with weight 0. The kernel cache is kept as long as the rows are the same.
         """,
+        allowed=[TRUE_OR_FALSE],
     )
-    checkpoint: PathLike | Checkpoint | None = parameter(
+    checkpoint: str | PathLike[str] | Checkpoint | None = parameter(
         default=None,
         kind="str, path or Checkpoint",
         text="""
         A file in which the fit is saved every 60 seconds and at its end. If the file exists, the fit continues from it;
         a file of other data or parameters is refused. Certificates are always recomputed.
         """,
+        allowed=[str, PathLike, Checkpoint, None],
     )
     n_jobs: int | None = parameter(
         default=None,
         kind="int",
         text="Number of threads. By default OMP_NUM_THREADS, or all processors that the process may use.",
+        allowed=[COUNT, MINUS_ONE, None],
     )
     random_state: int | np.random.RandomState | None = parameter(
         default=0,
         kind="int, RandomState or None",
         text="Seed of the initial rows and of samples. None draws a fresh seed for each fit.",
+        allowed=["random_state"],
     )
     on_interrupt: str = parameter(
         default="raise",
@@ -146,6 +189,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         What Ctrl-C does: raise ``KeyboardInterrupt`` and leave the estimator unfitted, or end the fit with the present
         model, which is feasible and certified (``stop_reason_`` is ``"interrupted"``). A second Ctrl-C raises.
         """,
+        allowed=[one_of("raise", "keep")],
     )
     callbacks: Callback | Iterable[Callback] | None = parameter(
         default=None,
@@ -155,11 +199,13 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         model (``stop_reason_`` is ``"callback"``). Pairs of classes that are fitted side by side call in turn.
         scikit-learn's own callbacks are set by ``set_callbacks``.
         """,
+        allowed=[callable, Iterable, None],
     )
     verbose: int = parameter(
         default=0,
         kind="int",
-        text="1 shows a progress bar on stderr, or lines if there is no terminal or no rich (``swapsvm[demo]``).",
+        text="1 shows a progress bar on stderr, or lines if there is no terminal or no rich (``pip install rich``).",
+        allowed=["verbose"],
     )
 
     _clock = staticmethod(time.perf_counter)  # of max_time and of the trace
@@ -171,7 +217,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         return tags
 
     @abstractmethod
-    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self, session: Session, X: MatrixLike | Batches, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> None:
         """Validate, solve, and read the model."""
 
     @with_callbacks
@@ -184,7 +232,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
             float32 stays float32 (and is about twice as fast); everything else becomes float64. Values that need no
             conversion are not copied: do not write into them during the fit.
         y : array of shape (n_samples,)
-            Labels of any kind for a classifier, numbers for a regression; detectors of outliers ignore it.
+            Labels of any kind for a classifier, numbers for a regression, of which ``SVR`` also takes several for each
+            row, shape (n_samples, n_outputs); detectors of outliers ignore it.
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts exactly as w rows; rows of weight 0 are left out.
 
@@ -192,14 +241,36 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         -------
         self
         """
+        self.__dict__.pop("_batches", None)
+        return self._train(X, y, sample_weight)
+
+    def _grow(self, batch: Batches) -> Self:
+        """Train on all rows of earlier batches and of this one, from the last solution."""
+        before = self._earlier
+        grown = batch if before is None else before.and_then(batch)
+        self._train(grown.rows, grown.y, grown.weights, grown)
+        self._batches = grown
+        return self
+
+    @property
+    def _earlier(self) -> Batches | None:
+        """The batches of earlier calls of ``partial_fit``."""
+        before: Batches | None = vars(self).get("_batches")
+        return before
+
+    def _train(
+        self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None, batches: Batches | None = None
+    ) -> Self:
+        """A fit from its checks to its end; ``batches`` are these rows if they will grow."""
         watched = hasattr(self, "_skl_callbacks")
         tasks = Tasks(self, self._init_callback_context, X, y, sample_weight) if watched else None
         try:
-            self._check_numbers()
-            session = Session(self, clock=self._clock, tasks=tasks, kept=getattr(self, "_kept", None))
+            self._check_settings()
+            kept, grows = getattr(self, "_kept", None), batches is not None
+            session = Session(self, clock=self._clock, tasks=tasks, kept=kept, grows=grows)
             if tasks:
                 forget_fit(self)  # copies that callbacks see have nothing of the last fit
-            self._fit(session, X, y, sample_weight)
+            self._fit(session, X if batches is None else batches, y, sample_weight)
             if tasks:
                 tasks.end()
             return self
@@ -258,21 +329,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
-        self._check_numbers()
+        self._check_settings()
         Session(self)
 
-    def _check_numbers(self) -> None:
-        """Numbers that no part of the fit checks itself: kernels check theirs, stop rules theirs."""
-        check_integer("start_size", self.start_size, lambda size: size >= 1, "a positive integer")
-        if self.n_jobs is not None:
-            allowed = "a number of threads, or None or -1 for all"
-            check_integer("n_jobs", self.n_jobs, lambda count: count >= 1 or count == -1, allowed)
-        if self.sampling is not None and not isinstance(self.sampling, Sampling):
-            allowed = "a positive integer, or None to look at every row"
-            check_integer("sampling", self.sampling, lambda size: size >= 1, allowed)
-        if self.cache_size is not None:
-            allowed = "a number of megabytes, 0 or more"
-            check_number("cache_size", self.cache_size, lambda size: 0 <= size < np.inf, allowed)
+    def _check_settings(self) -> None:
+        """Each parameter by its declaration; estimators add what must not be combined."""
+        check_declared(self)
 
     @cached_property
     def trace_(self) -> np.ndarray:
@@ -307,6 +369,22 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator, ABC):
         state: dict[str, object] = dict(super().__getstate__())
         state.pop("_kept", None)  # the kernel cache does not travel
         return state
+
+
+def appending(method: Method) -> Method:
+    """``partial_fit``, which a model does not have if its rows are not known."""
+    decorated: Method = available_if(_can_grow)(with_callbacks(method))
+    return decorated
+
+
+def _can_grow(estimator: object) -> bool:
+    known = "_batches" in vars(estimator) or "model_" not in vars(estimator)
+    if not known:
+        raise AttributeError(
+            "this model does not know its training rows: only partial_fit keeps them. Call partial_fit from the first "
+            "batch on, or fit all rows with warm_start=True"
+        )
+    return known
 
 
 def forget_fit(estimator: BaseEstimator) -> None:

@@ -6,26 +6,29 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
 from ..arrays import ArrayLike, MatrixLike
 from ..fitting.elsewhere import by_pieces
-from ..fitting.inputs import fitted_kernel, merged, new_rows, sample_weights, training_rows, unless_ones
+from ..fitting.growing import Batches
+from ..fitting.inputs import fitted_kernel, merged, new_batch, new_rows, sample_weights, training_rows, unless_ones
 from ..fitting.session import Session
 from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
 from ..models import Expansion
-from ..parameters import check_number
 from ..passes import is_sharded
 from ..problems import Ball, OneClass
 from ..state import Products
-from .base import KernelMachine
+from .base import KernelMachine, appending
+from .constraints import NOT_NEGATIVE, at_most, one_of
 from .declaration import ModelAttribute, estimator, parameter
+from .scikit import INSTEAD
 
 ROUNDING = 64  # times the precision of the rows, in units of k(x, x): a point on the boundary counts as inside
+SLACK, CONTAMINATION = [NOT_NEGATIVE], [one_of("auto"), at_most(0.5)]
 LEAST_LENGTH = 1e-250  # of a mean k(x, x) other than 0: 1 / C is a hundredth of its part per row
 
 
@@ -33,9 +36,9 @@ LEAST_LENGTH = 1e-250  # of a mean k(x, x) other than 0: 1 / C is a hundredth of
 class Detector(OutlierMixin, KernelMachine):
     """Weights a_i of the training rows on the simplex, a score made of sum_i a_i k(x_i, x), and an offset."""
 
-    slack: float = parameter(default=0.01, kind="float", text="Mean slack of the training rows.")
+    slack: float = parameter(default=0.01, kind="float", text="Mean slack of the training rows.", allowed=SLACK)
     contamination: float | str = parameter(
-        default="auto", kind='"auto" or float in (0, 0.5]', text="Where the boundary is."
+        default="auto", kind='"auto" or float in (0, 0.5]', text="Where the boundary is.", allowed=CONTAMINATION
     )
     tol: float = parameter(
         default=1e-3,
@@ -44,14 +47,23 @@ class Detector(OutlierMixin, KernelMachine):
         Duality gap at which to stop, relative to the dual value: primal minus dual for ``solver="block"``, the gap of
         the simplex for the others.
         """,
+        allowed=[NOT_NEGATIVE],
     )
+
+    INSTEAD: ClassVar[Mapping[str, str]] = {
+        **INSTEAD,
+        "nu": "use contamination for the share of rows outside, as contamination=0.1 for nu=0.1, and slack for how "
+        "smooth the boundary is",
+    }
 
     dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef[None, :])
     n_support_ = ModelAttribute[np.ndarray](lambda model: np.array([len(model.vectors)], dtype=np.int32))
 
     _problem: ClassVar[type[OneClass] | type[Ball]]
 
-    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self, session: Session, X: MatrixLike | Batches, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> None:
         X = training_rows(self, X)
         weights = sample_weights(sample_weight, X)
         if not weights.any():
@@ -68,12 +80,26 @@ class Detector(OutlierMixin, KernelMachine):
         self.set_fitted(**self._attributes(only, gram, results[0]))
         self._set_certificate([only], [replace(result, known_products=None) for result in results])
 
-    def _check_numbers(self) -> None:
-        super()._check_numbers()
-        check_number("slack", self.slack, lambda slack: 0 <= slack < float("inf"), "a finite number, 0 or more")
-        if not isinstance(self.contamination, str) or self.contamination != "auto":
-            allowed = "'auto' or a number in (0, 0.5]"
-            check_number("contamination", self.contamination, lambda part: 0 < part <= 0.5, allowed)
+    @appending
+    def partial_fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Append a batch of rows to those of earlier calls, and continue from the last solution.
+
+        The model is that of one ``fit`` of all rows, within its certificate. The estimator keeps the rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The new rows.
+        y : ignored
+            As in scikit-learn.
+        sample_weight : array of shape (n_samples,), optional
+            Their weights.
+
+        Returns
+        -------
+        self
+        """
+        return self._grow(new_batch(self, X, None, sample_weight, self._earlier is None))
 
     def _attributes(self, sub: Detection, gram: Gram, at: Solution) -> Mapping[str, object]:
         """The model and the boundary of a solution."""

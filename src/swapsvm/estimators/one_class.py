@@ -9,7 +9,7 @@ from ..gram import Gram
 from ..models import Expansion
 from ..problems import OneClass
 from .declaration import ModelAttribute, estimator, parameter
-from .detector import Detector
+from .detector import CONTAMINATION, SLACK, Detector
 
 
 @estimator
@@ -83,6 +83,7 @@ class OneClassSVM(Detector):
         is a support vector. Small values follow the outermost rows, with few support vectors, and are fast; large ones
         lead to a kernel density estimate. 0 allows none.
         """,
+        allowed=SLACK,
     )
     contamination: float | str = parameter(
         default="auto",
@@ -92,6 +93,7 @@ class OneClassSVM(Detector):
         that are not support vectors are inside, and of support vectors those are outside whose slack is above that mean
         of slacks; these are fewer than 1 / sum_i a_i^2. A number puts this part of the training rows outside.
         """,
+        allowed=CONTAMINATION,
     )
 
     intercept_ = ModelAttribute[np.ndarray](lambda model: np.array([model.intercept]))

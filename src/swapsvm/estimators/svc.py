@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -13,11 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..fitting.budget import check_budget, is_budget
 from ..fitting.elsewhere import by_pieces, targets_of
+from ..fitting.frames import encoded_labels
+from ..fitting.growing import Batches, given_classes
 from ..fitting.inputs import (
     ClassWeight,
     class_weights,
     fitted_kernel,
     merged,
+    new_batch,
     new_rows,
     sample_weights,
     training_data,
@@ -29,11 +33,12 @@ from ..fitting.subproblems import Classification, Solution
 from ..gram import Gram
 from ..kernels import Kernel
 from ..models import SCHEMES, ByClass, Name, Scheme, scheme_of
-from ..parameters import check_number
 from ..problems import Coefficients
 from ..result import Result
-from .base import KernelMachine
+from .base import KernelMachine, appending
+from .constraints import COUNT, POSITIVE_OR_INF, TRUE_OR_FALSE, key_of, one_of
 from .declaration import ModelAttribute, estimator, parameter
+from .scikit import ABSENT, INSTEAD
 
 
 @estimator
@@ -112,9 +117,13 @@ class SVC(ClassifierMixin, KernelMachine):
         ``inf`` is the hard margin: no row is allowed on the wrong side of it, and classes that no hyperplane separates
         are refused with a proof (``NotSeparableError``). Weights of rows then have no effect, unless they are 0.
         """,
+        allowed=[POSITIVE_OR_INF],
     )
     class_weight: ClassWeight = parameter(
-        default=None, kind='dict or "balanced"', text="Factors of the sample weights of each class."
+        default=None,
+        kind='dict or "balanced"',
+        text="Factors of the sample weights of each class.",
+        allowed=[one_of("balanced"), dict, None],
     )
     max_vectors: int | None = parameter(
         default=None,
@@ -127,6 +136,7 @@ class SVC(ClassifierMixin, KernelMachine):
         Cannot be combined with ``C=inf``, ``warm_start`` and ``checkpoint``. Callbacks see the rough fit only, and
         above 32768 rows in a pair of classes they are not called.
         """,
+        allowed=[COUNT, None],
     )
     multiclass: str = parameter(
         default="ovo",
@@ -135,6 +145,7 @@ class SVC(ClassifierMixin, KernelMachine):
         How more than two classes are trained: ``"ovo"``, one problem for each pair of classes, whose votes decide, or
         ``"ovr"``, one problem for each class against all others, of which the largest decision value decides.
         """,
+        allowed=[key_of(SCHEMES)],
     )
     decision_function_shape: str = parameter(
         default="ovr",
@@ -143,16 +154,42 @@ class SVC(ClassifierMixin, KernelMachine):
         Shape of ``decision_function`` for more than two classes: a column for each class, or, only with
         ``multiclass="ovo"``, for each pair of classes.
         """,
+        allowed=[one_of("ovr", "ovo")],
     )
+    break_ties: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""
+        True promises, as in scikit-learn, that for more than two classes ``predict`` is the class of the largest value
+        of ``decision_function``; it therefore needs ``decision_function_shape="ovr"``. Here the promise holds in any
+        case and costs nothing: with ``multiclass="ovo"`` summed decision values decide tied votes, and with "ovr" there
+        are no votes.
+        """,
+        allowed=[TRUE_OR_FALSE],
+    )
+
+    INSTEAD: ClassVar[Mapping[str, str]] = {
+        **INSTEAD,
+        "probability": "calibrate the model instead: "
+        "CalibratedClassifierCV(SVC(...), ensemble=False), of sklearn.calibration, has predict_proba",
+        "nu": "scikit-learn's NuSVC has it. Use C, or search for it by SVCCV",
+        "multi_class": "use multiclass='ovr' or multiclass='ovo'",
+        "loss": f"{ABSENT}. The loss is the squared hinge",
+        "penalty": f"{ABSENT}. The penalty is the squared norm",
+    }
+
+    TARGETS: ClassVar[dict[str, bool]] = {}  # of the validation of y
 
     dual_coef_ = ModelAttribute[np.ndarray](lambda model: model.coef)
     intercept_ = ModelAttribute[np.ndarray](lambda model: model.intercept)
     n_support_ = ModelAttribute[np.ndarray](lambda model: model.counts)
 
-    def _fit(self, session: Session, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self, session: Session, X: MatrixLike | Batches, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> None:
+        known = X.classes if isinstance(X, Batches) else None
         X, y = training_data(self, X, y)
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = encoded_labels(y, known)
         weights = sample_weights(sample_weight, X)
         class_weight = class_weights(self.class_weight, labels, classes, weights)
         weights = weights * class_weight[labels]
@@ -171,6 +208,39 @@ class SVC(ClassifierMixin, KernelMachine):
         self.primal_value_ = np.array([result.primal_value for result in results])
         self.dual_value_ = np.array([result.dual_value for result in results])
 
+    @appending
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Append a batch of rows to those of earlier calls, and continue from the last solution.
+
+        The model is that of one ``fit`` of all rows, within its certificate. The estimator keeps the rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The new rows.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array of shape (n_classes,)
+            All labels of this and later batches; needed for the first one, which must have rows of two of them.
+        sample_weight : array of shape (n_samples,), optional
+            Their weights.
+
+        Returns
+        -------
+        self
+        """
+        before = self._earlier
+        batch = new_batch(self, X, y, sample_weight, before is None)
+        assert batch.y is not None
+        check_classification_targets(batch.y)
+        return self._grow(replace(batch, classes=given_classes(before, classes, batch.y)))
+
     def _functions(
         self, session: Session, gram: Gram, plan: list[Classification], read: Reader[Classification]
     ) -> tuple[list[Coefficients], list[Result]]:
@@ -183,18 +253,20 @@ class SVC(ClassifierMixin, KernelMachine):
                 check_separable(sub.name, sub.labels, sub.on(gram), result)
         return [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)], results
 
-    def _check_numbers(self) -> None:
-        super()._check_numbers()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         check_budget(self)
-        check_number("C", self.C, lambda C: C > 0, "a positive finite number, or inf")
         if self.max_vectors is not None and np.isinf(self.C):
             raise ValueError("max_vectors needs a finite C: few vectors leave no hard margin (C=inf)")
-        if self.decision_function_shape not in ("ovr", "ovo"):
-            raise ValueError(f"decision_function_shape={self.decision_function_shape!r} must be 'ovr' or 'ovo'")
-        if self.multiclass not in SCHEMES:
-            raise ValueError(f"multiclass={self.multiclass!r} must be one of {', '.join(map(repr, SCHEMES))}")
+        self._check_ties()
         if (self.multiclass, self.decision_function_shape) == ("ovr", "ovo"):
             raise ValueError("decision_function_shape='ovo' needs the pairs of classes of multiclass='ovo'")
+
+    def _check_ties(self) -> None:
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo': predict is not its largest value"
+            )
 
     def _plan(
         self, scheme: Scheme, groups: list[np.ndarray], classes: np.ndarray, weights: np.ndarray | None
@@ -250,6 +322,7 @@ class SVC(ClassifierMixin, KernelMachine):
         With more than two classes by votes of the pairs, ties by summed decision values, or with ``multiclass="ovr"``
         by the largest decision value.
         """
+        self._check_ties()
         rows = new_rows(self, X)
         decisions = self.model_.certain_decisions(rows, self._threads())
         return np.asarray(self.classes_[self.model_.winners(decisions)])

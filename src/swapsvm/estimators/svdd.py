@@ -10,10 +10,11 @@ from ..arrays import Matrix
 from ..columns import without_empty_columns
 from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
+from ..kernels import Linear
 from ..models import Center, Vectors
 from ..problems import Ball
 from .declaration import ModelAttribute, estimator, parameter
-from .detector import Detector
+from .detector import CONTAMINATION, SLACK, Detector
 
 LEAST_SPREAD = 1e-10  # of the squared length of rows: five digits of their distances are left
 
@@ -92,6 +93,7 @@ class SVDD(Detector):
         ``OneClassSVM``). A row has slack if and only if it is a support vector. 0 is the minimum enclosing ball; large
         values lead to the ball around the mean.
         """,
+        allowed=SLACK,
     )
     contamination: float | str = parameter(
         default="auto",
@@ -101,6 +103,7 @@ class SVDD(Detector):
         are not support vectors are inside, and of support vectors those are outside whose slack is above that mean of
         slacks; these are fewer than 1 / sum_i a_i^2. A number puts this part of the training rows outside.
         """,
+        allowed=CONTAMINATION,
     )
 
     squared_norm_ = ModelAttribute[float](lambda model: model.squared_norm)
@@ -109,7 +112,7 @@ class SVDD(Detector):
 
     def _mean_length(self, gram: Gram, weights: np.ndarray) -> float:
         length = super()._mean_length(gram, weights)
-        if self.kernel == "linear":
+        if isinstance(gram.kernel, Linear):
             check_resolved(gram.X[weights > 0], weights[weights > 0], length)
         return length
 

@@ -4,16 +4,16 @@ No reader executes content of a file, or allocates memory out of proportion to t
 
 ::
 
-    save, load ──────────────────── native ── fields     a header of JSON values, and arrays
-    export_libsvm, import_libsvm ── libsvm ── checks     a model is checked before it is used
-    export_onnx ─────────────────── onnx_graph
+    save, load ──────────────────── native ─────── registry ─┬─ descriptions   of estimators ── kinds, checks
+    export_libsvm, import_libsvm ── libsvm ────────────┤     ├─ steps          of pipelines
+    export_onnx ─────────────────── onnx_files ────────┘     └─ forms          of values: JSON, and arrays
     read_table ── tables ── csv_tables, array_tables, parquet_tables
     write_shards ── sharding ── survey ── row_streams    a large file cut at a steady memory
 """
 
 from .libsvm import export_libsvm, import_libsvm
 from .native import load, save
-from .onnx_graph import export_onnx
+from .onnx_files import export_onnx
 from .sharding import write_shards
 from .table import Request, Table
 from .tables import read_table

@@ -26,7 +26,7 @@ def read_npy(source: Source, request: Request) -> Table:
     """Memory-map X; read y from ``request.labels`` or from y.npy in the same folder."""
     path = path_of(source, "npy")
     labels = Path(request.labels) if request.labels else path.with_name("y.npy")
-    if not labels.exists() and request.n_features is None:
+    if not labels.exists() and request.requires_labels:
         raise ValueError(f"{path}: the labels file {labels} does not exist: name it with --labels")
     X = mapped(path)
     y = np.array(mapped(labels)) if labels.exists() and labels != path else None
@@ -39,7 +39,7 @@ def read_npz(source: Source, request: Request) -> Table:
     with parser_errors_named(path, "npz"), zipfile.ZipFile(path) as archive:
         names = member_names(archive)
         require("X" in names, f"it has no array X, only {names[:8]}")
-        require("y" in names or request.n_features is not None, f"it has no array y with the labels, only {names[:8]}")
+        require("y" in names or not request.requires_labels, f"it has no array y with the labels, only {names[:8]}")
         arrays = {name: read_member(archive, name) for name in ("X", "y") if name in names}
     return checked_table(path, arrays["X"], arrays.get("y"), path)
 

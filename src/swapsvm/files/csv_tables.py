@@ -80,15 +80,16 @@ class Rows:
         self._width = len(names)
         self._first = [] if named else [names]
         self.n_features = self._width - (self.at is not None)
-        require(self.n_features, "has no features: its only column is the labels")
+        self._hint = f" (the labels are {_place(names, self.at, named)}: choose another column with --label)"
+        require(self.n_features, f"has no features: its only column is the labels{self._hint}")
 
     def __iter__(self) -> Iterator[tuple[str, list[float]]]:
         for row in filter(None, chain(self._first, self._reader)):
             try:
                 require(len(row) == self._width, f"{len(row)} cells instead of {self._width}")
                 label = "" if self.at is None else row.pop(self.at).strip()
-                require(label or self.at is None, "the label is empty")
-                yield label, _numbers(row)
+                require(label or self.at is None, f"the label is empty{self._hint}")
+                yield label, _numbers(row, self._hint)
             except ValueError as error:
                 raise ValueError(f"line {self._reader.line_num}: {error}") from None
 
@@ -103,6 +104,11 @@ def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
     return named, request.column(first, named)
 
 
+def _place(names: list[str], at: int | None, named: bool) -> str:
+    """Where the labels are, in words."""
+    return "in no column" if at is None else f"in column {at + 1}{f', {names[at]!r}' if named else ''}"
+
+
 def is_number(cell: str) -> bool:
     """Whether this is a number of Python, NaN and infinity included."""
     try:
@@ -112,12 +118,12 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def _numbers(cells: list[str]) -> list[float]:
+def _numbers(cells: list[str], hint: str) -> list[float]:
     try:
         numbers = list(map(float, cells))
     except ValueError:
         bad = next(cell for cell in cells if not is_number(cell))
-        raise ValueError(f"{bad[:40]!r} is not a number") from None
+        raise ValueError(f"{bad[:40]!r} is not a number{hint}") from None
     if not math.isfinite(sum(numbers)):  # a sum of finite numbers can overflow
         bad = next((cell for cell, number in zip(cells, numbers, strict=True) if not math.isfinite(number)), "")
         require(not bad, f"{bad[:40]!r} is not a finite number")

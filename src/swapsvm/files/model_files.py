@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..estimators import SVC
+from sklearn.base import BaseEstimator
+
 from ..writing import PathLike, check_writable_file
-from .libsvm import KERNEL_NAMES, export_libsvm, import_libsvm
+from .libsvm import check_exportable, export_libsvm, import_libsvm
 from .native import MODEL, load, save
-from .onnx_graph import export_onnx, import_onnx
+from .onnx_files import check_convertible, export_onnx
 
 
-def read_model(path: PathLike) -> SVC:
+@dataclass(frozen=True)
+class ModelFormat:
+    """A writer, and a check that raises before a fit what it would raise for every fit of that estimator."""
+
+    write: Callable[[BaseEstimator, PathLike], None]
+    check: Callable[[BaseEstimator], None]
+
+
+def read_model(path: PathLike) -> BaseEstimator:
     """Read a model in swapsvm's format or in LIBSVM's text."""
     return load(path) if format_of_model(path) == "native" else import_libsvm(path)
 
@@ -28,19 +38,23 @@ def format_of_model(path: PathLike) -> str:
     raise ValueError(f"{path}: is neither a model saved by swapsvm nor one of LIBSVM")
 
 
-def write_model(model: SVC, path: PathLike) -> None:
+def write_model(model: BaseEstimator, path: PathLike) -> None:
     """Write LIBSVM's text if the extension is .libsvm, ONNX if it is .onnx, else swapsvm's format."""
-    WRITERS.get(Path(path).suffix.lower(), save)(model, path)
+    format_for(path).write(model, path)
 
 
-def check_target(path: PathLike, kernel: str) -> None:
-    """Raise, before a fit, the error that writing a model with that kernel would raise after it."""
+def check_target(path: PathLike, model: BaseEstimator) -> None:
+    """Raise, before a fit of the model, the error that writing it would raise after it."""
     check_writable_file(path)
-    extension = Path(path).suffix.lower()
-    if extension == ".libsvm" and kernel not in KERNEL_NAMES:
-        raise ValueError(f"LIBSVM has no kernel {kernel!r}, only {list(KERNEL_NAMES)}: use another extension")
-    if extension == ".onnx":
-        import_onnx()
+    format_for(path).check(model)
 
 
-WRITERS: dict[str, Callable[[SVC, PathLike], None]] = {".libsvm": export_libsvm, ".onnx": export_onnx}
+def format_for(path: PathLike) -> ModelFormat:
+    """The format that the extension stands for."""
+    return WRITERS.get(Path(path).suffix.lower(), ModelFormat(save, lambda model: None))
+
+
+WRITERS = {
+    ".libsvm": ModelFormat(export_libsvm, check_exportable),
+    ".onnx": ModelFormat(export_onnx, check_convertible),
+}

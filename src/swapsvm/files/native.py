@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from ..container import Format, as_mapping, as_text, opened, require
-from ..estimators import SVC
+import platform
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+
+from .. import __version__
+from ..container import Format, Json, as_mapping, as_text, opened, require
 from ..writing import PathLike
-from .fields import Header, fields_of, svc_of
+from .first_format import upgraded
+from .forms import Arrays, Reader, Writer
+from .registry import FORMS, MODELS, check_savable
+from .steps import final_model
 
-MODEL = Format(b"\x89swapsvm\r\n\x1a\n", 1, "a model saved by swapsvm")
+MODEL = Format(b"\x89swapsvm\r\n\x1a\n", 2, "a model saved by swapsvm", oldest=1)
+Header = dict[str, Json]
 
 
-def save(model: SVC, path: PathLike) -> None:
-    """Write a fitted SVC to a file.
+def save(model: BaseEstimator, path: PathLike) -> None:
+    """Write a fitted model to a file.
 
     The file is written completely or not at all. Support vectors, coefficients, parameters and the certificate are
-    saved bit for bit; ``trace_``, ``results_`` and ``cache_counts_`` are not saved. A parameter that is not a plain
-    value (such as a ``RandomState``) is saved as its default.
+    saved bit for bit, and of a search its grid, its scores and the model that it chose; ``trace_``, ``results_`` and
+    ``cache_counts_`` are not saved. Of the parameters, ``checkpoint``, and callbacks, random generators and splitters
+    that are objects of the running program, are saved as their defaults.
 
     Parameters
     ----------
-    model : SVC
-        A fitted model with any kernel except a callable.
+    model : SVC, SVR, OneClassSVM, SVDD, SVCCV, SVRCV or Pipeline
+        A fitted model with any kernel except a Python function, or a search with any scoring except a callable.
     path : str or path
         Output file; an existing file is replaced.
 
@@ -46,7 +58,7 @@ def save(model: SVC, path: PathLike) -> None:
     MODEL.write(path, *fields_of(model))
 
 
-def load(path: PathLike) -> SVC:
+def load(path: PathLike) -> BaseEstimator:
     """Read a model that ``save`` wrote.
 
     Parameters
@@ -55,8 +67,8 @@ def load(path: PathLike) -> SVC:
 
     Returns
     -------
-    SVC
-        Its predictions equal those of the saved model bit for bit.
+    estimator
+        Of the type that was saved. Its predictions equal those of the saved model bit for bit.
 
     Raises
     ------
@@ -64,21 +76,41 @@ def load(path: PathLike) -> SVC:
         If the file is not a model, truncated, damaged, or of a newer version; the message says which.
     """
     with opened(path) as file:
+        version = MODEL.read_version(file)
         header, arrays = MODEL.read(file)
-        _check_kind(header)
-        return svc_of(header, arrays)
+        _check_versions(header)
+        return model_of(upgraded(header, arrays) if version == 1 else header, arrays)
 
 
 def read_version(path: PathLike) -> str:
     """The version of swapsvm that saved a model; the checksum is verified."""
     with opened(path) as file:
         header, _ = MODEL.read_header(file)
-        _check_kind(header)
+        _check_versions(header)
         return as_text(as_mapping(header["versions"])["swapsvm"])
 
 
-def _check_kind(header: Header) -> None:
-    estimator, versions = header.get("estimator"), header.get("versions")
-    require(estimator == "SVC", f"it holds {estimator!r}, which is not an SVC")
+def fields_of(model: BaseEstimator) -> tuple[Header, Arrays]:
+    """The header and the arrays of a fitted model."""
+    check_savable(model)
+    writer = Writer(FORMS)
+    content = writer.json(model, "")
+    packages = {"swapsvm": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+    versions: Json = {**packages, "scipy": scipy.__version__, "python": platform.python_version()}
+    return {"versions": versions, "model": content}, writer.arrays
+
+
+def model_of(header: Header, arrays: Arrays) -> BaseEstimator:
+    """The model of these fields, which are taken out of ``arrays``; ``ValueError`` if they do not fit together."""
+    reader = Reader(FORMS, arrays)
+    model = reader.value(header["model"])
+    reader.end()
+    named = type(final_model(model)) in MODELS
+    require(named, f"it holds a {type(final_model(model)).__name__}, which is not a model")
+    return model
+
+
+def _check_versions(header: Header) -> None:
+    versions = header.get("versions")
     named = isinstance(versions, dict) and isinstance(versions.get("swapsvm"), str)
     require(named, f"its versions {versions!r} do not name the version of swapsvm that wrote it")

@@ -11,6 +11,8 @@ import numpy as np
 from ..arrays import Matrix
 from ..datasets.labels import label_column
 
+NO_COLUMN = "0"  # as the label
+
 
 class Table(NamedTuple):
     """Rows, and their labels if there are any."""
@@ -32,12 +34,22 @@ class Request:
     n_features : int, optional
         Number of features of the model that will predict. Labels are then optional, and a table with exactly this many
         columns has none.
+    needed : bool
+        Whether labels are required where the number of features is not given. If not, ``label="0"`` stands for none.
     """
 
     label: str | None = None
     labels: str | None = None
     n_features: int | None = None
+    needed: bool = True
+
+    @property
+    def requires_labels(self) -> bool:
+        """Whether a table without labels is refused."""
+        return self.needed and self.n_features is None
 
     def column(self, names: Sequence[str], named: bool) -> int | None:
         """Index of the label column among these; None if there are no labels."""
+        if self.label == NO_COLUMN and not self.requires_labels and not (named and NO_COLUMN in names):
+            return None
         return label_column(names, self.label, self.n_features, named)

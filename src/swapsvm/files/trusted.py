@@ -1,17 +1,38 @@
-"""Types that skops must trust to load an estimator: ``skops.io.load(path, trusted=TRUSTED_TYPES)``."""
+"""Types that skops must trust to load an estimator: ``skops.io.load(path, trusted=TRUSTED_TYPES)``.
+
+A search has a scorer of scikit-learn, which is an object around a metric. Metrics compute numbers from arrays, so they
+are trusted as well.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ..estimators import SVC, SVDD, SVR, OneClassSVM
+import numpy as np
+import scipy.sparse as sp
+from sklearn import metrics
+
 from ..fitting.checkpoint import Checkpoint
-from ..kernels import KERNELS
-from ..models import AgainstRest, Center, Expansion, Pairwise, Vectors
+from ..fitting.growing import Batches
+from ..kernels import KERNELS, Sum
+from ..models import AgainstRest, Center, Expansion, Outputs, Pairwise, Vectors
 from ..result import Result
 from ..state import Sampling
 from ..trace import Trace
+from .descriptions import ESTIMATORS
 
-MODELS = (Vectors, Expansion, Center, Pairwise, AgainstRest)
-TYPES = (Counter, SVC, SVR, OneClassSVM, SVDD, *MODELS, Checkpoint, Result, Sampling, Trace, *KERNELS.values())
-TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in TYPES)
+PARTS = (Vectors, Expansion, Outputs, Center, Pairwise, AgainstRest, Sum, Batches, *KERNELS.values())
+SCORERS = {type(metrics.get_scorer(name)) for name in ("accuracy", "r2")}
+METRICS = [getattr(metrics, name) for name in metrics.__all__ if name.endswith(("_score", "_error", "_loss"))]
+RUNS = (Counter, Checkpoint, Result, Sampling, Trace)
+TYPES = (
+    *(description.type for description in ESTIMATORS),
+    *PARTS,
+    *RUNS,
+    *SCORERS,
+    *METRICS,
+    sp.csr_array,
+    sp.csr_matrix,
+    np.dtype,  # of imputers
+)
+TRUSTED_TYPES = sorted({f"{found.__module__}.{found.__qualname__}" for found in TYPES})

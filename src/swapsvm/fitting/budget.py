@@ -20,7 +20,6 @@ from sklearn.utils import check_random_state
 
 from .._core import Stopped
 from ..gram import Gram
-from ..parameters import check_integer
 from ..problems import Coefficients
 from ..result import Result
 from ..stopping import relative
@@ -56,10 +55,9 @@ class BudgetSettings(Protocol):
 
 
 def check_budget(settings: BudgetSettings) -> None:
-    """``ValueError`` if ``max_vectors`` is out of range, or set together with what continues a fit."""
+    """``ValueError`` if ``max_vectors`` is set together with what continues a fit."""
     if settings.max_vectors is None:
         return
-    check_integer("max_vectors", settings.max_vectors, lambda count: count >= 1, "a positive integer, or None")
     for name in ("warm_start", "checkpoint"):
         if getattr(settings, name):
             raise ValueError(f"{name} cannot be combined with max_vectors: such a fit starts afresh")

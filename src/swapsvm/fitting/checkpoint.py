@@ -24,8 +24,8 @@ from ..trace import RAW, Standing, Trace
 from ..writing import PathLike, check_writable_file
 from .subproblems import Subproblem
 
-CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 2, "a checkpoint written by swapsvm")
-NUMBERS = ("stage", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Standing
+CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 3, "a checkpoint written by swapsvm")
+NUMBERS = ("history", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Standing
 LOOKS = ("patience", "empty_samples")  # of a state that samples
 SNAPSHOT = (*snapshot_fields(), *LOOKS)  # of a state
 
@@ -169,8 +169,9 @@ def _are_counts(values: Iterable[object]) -> bool:
 
 def _standing(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Standing:
     """A standing from a file. Its numbers are checked here, its arrays by the core when they are restored."""
-    counts = [entry[name] for name in ("stage", "iteration", "evaluations", "fruitless")]
-    require(_are_counts(counts), "its counts are not integers")
+    counts = [entry[name] for name in ("iteration", "evaluations", "fruitless")]
+    require(isinstance(entry["history"], list), "its history is not a list")
+    require(_are_counts([*counts, *entry["history"]]), "its counts are not integers")
     looks = [arrays[name].tolist() for name in LOOKS]
     require(
         all(isinstance(look, list) and len(look) == 1 and _are_counts(look) for look in looks),
@@ -186,5 +187,5 @@ def _standing(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Standing:
     trace.kinds = Counter({kind: int(entry["kinds"].get(kind, 0)) for kind in KINDS if entry["kinds"].get(kind)})
     certified = math.inf if entry["certified"] is None else float(entry["certified"])
     require(certified >= 0, "its certified gap is not a number")
-    numbers = {name: entry[name] for name in NUMBERS if name != "certified"}
-    return Standing(state=arrays, trace=trace, certified=certified, **numbers)
+    numbers = {name: entry[name] for name in NUMBERS if name not in ("certified", "history")}
+    return Standing(state=arrays, trace=trace, certified=certified, history=tuple(entry["history"]), **numbers)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_y
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..datasets import Shards
+from ..kernels import Kernel
 from ..passes import ShardedRows
 from ..passes.files import FileRows, opened
 
@@ -68,7 +69,7 @@ def check_supported(settings: SolverSettings) -> None:
             f"solver={settings.solver!r} needs all rows in memory: rows in shards are trained by solver='block'"
         )
     if not isinstance(settings.kernel, str) or settings.kernel == "precomputed":
-        name = settings.kernel if isinstance(settings.kernel, str) else "a function"
+        name = settings.kernel if isinstance(settings.kernel, str | Kernel) else "a function"
         raise ValueError(f"kernel={name!r} needs all rows in memory: rows in shards need one of the named kernels")
 
 

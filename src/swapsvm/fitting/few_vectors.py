@@ -15,6 +15,7 @@ from the same features: it knows how much of each row they leave out.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -143,7 +144,8 @@ class FewVectors:
     def largest_primal_value(self, at: Function) -> float:
         """P of the function, rounding included."""
         error = self._rounding(self.rows, self.vectors, at.coef) + UNIT * (abs(at.intercept) + np.abs(at.values))
-        square = at.square + float(np.abs(at.coef) @ error[self._own]) + len(at.coef) * UNIT * abs(at.square)
+        terms = np.abs(at.coef) @ np.abs(at.values[self._own] - at.intercept) + at.intercept**2  # they may cancel
+        square = at.square + float(np.abs(at.coef) @ error[self._own] + len(at.coef) * UNIT * terms)
         slacks = np.where(self.costs > 0, self._slacks_within(at, error), 0.0)
         return (1 + 4 * len(self.costs) * UNIT) * (square + float(self.costs @ slacks**2)) / 2
 
@@ -160,7 +162,8 @@ class FewVectors:
         near.u = np.append(self.factor.values.T @ at.coef, at.intercept)
         c = np.divide(self.costs, 1.0 + self.costs * left_out)
         with one_blas_thread():
-            return self.problem.without_opposites(near.solve(c, self.targets, ACCURACY, self.state.is_stopped))
+            found = self.problem.without_opposites(near.solve(c, self.targets, ACCURACY, self.state.is_stopped))
+        return found if np.isfinite(found).all() else weights  # features can leave the range of single precision
 
     def dual_point(self, weights: np.ndarray, most_rows: float = np.inf, token: StopToken | None = None) -> DualPoint:
         """The dual value of b, of which at most this many entries are kept; the token stops its pass."""
@@ -170,13 +173,15 @@ class FewVectors:
         b, signs = weights[active], self.problem.signs[active]
         rows, place = np.unique(self.problem.rows[active], return_inverse=True)
         pulls = np.bincount(place, signs * b, len(rows))
-        products = self._product(rows, rows, pulls, token) + self.problem.bias * pulls.sum()
+        products = self._product(rows, rows, pulls, token) + self.problem.bias * math.fsum(pulls)
         error = self._rounding(rows, rows, pulls) + 6 * UNIT * self.problem.bias * np.abs(pulls).sum()
         square = float(pulls @ products + b @ (b / self.costs[active]))
-        rounding = float(np.abs(pulls) @ error) + 4 * len(active) * UNIT * abs(square)
+        terms = np.abs(pulls) @ np.abs(products) + b @ (b / self.costs[active])  # they may cancel, as those of q'b
+        rounding = float(np.abs(pulls) @ error + 4 * len(active) * UNIT * terms)
         kept = np.zeros(self.problem.size)
         kept[active] = b
-        return DualPoint(kept, float(self.targets @ kept), square, rounding)
+        linear = self.targets @ kept - len(active) * UNIT * (np.abs(self.targets) @ kept)
+        return DualPoint(kept, float(linear), square, rounding)
 
     def _product(
         self, rows: np.ndarray, vectors: np.ndarray, coef: np.ndarray, token: StopToken | None = None
@@ -195,7 +200,7 @@ class FewVectors:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """b >= 0 with its q'b and b'Qb; the latter is off by at most ``rounding``."""
+    """b >= 0 with its q'b, from below, and its b'Qb, which is off by at most ``rounding``."""
 
     weights: np.ndarray
     linear: float

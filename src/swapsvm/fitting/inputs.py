@@ -12,10 +12,12 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import ArrayLike, CsrMatrix, KernelFunction, Matrix, MatrixLike
-from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, make_kernel, resolve_gamma
+from ..kernels import KERNELS, Function, Kernel, Laplacian, Precomputed, Rbf, Sum, make_kernel, resolve_gamma, resolved
 from ..passes import is_sharded, sizes_of
 from .duplicates import merged_weights
 from .elsewhere import checked_targets, is_elsewhere, sharded_rows
+from .frames import float_types, plain_targets, refuse_missing
+from .growing import Batches
 
 LARGEST_DOUBLE = 1024  # rows of data that the block engine takes in double from the start
 LEAST_SINGLE_TOL = 1e-4  # below this relative gap it does so as well
@@ -38,17 +40,48 @@ def training_data(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool
 ) -> tuple[Matrix, np.ndarray]:
     """X as the core takes it, and y."""
+    if isinstance(X, Batches):
+        assert X.y is not None
+        return _training_rows(estimator, X.rows), X.y
     if is_elsewhere(X):
-        return sharded_rows(estimator, X), checked_targets(estimator, X, y, **options)
-    rows, targets = _validated(estimator, X, y, **options)
+        return sharded_rows(estimator, X), checked_targets(estimator, X, y, options.get("y_numeric", False))
+    try:
+        rows, targets = _validated(estimator, X, plain_targets(y), **options)
+    except TypeError:
+        refuse_missing(y)
+        raise
     return _training_rows(estimator, rows), targets
+
+
+def numbers(y: ArrayLike) -> np.ndarray:
+    """Validated targets in double, one for each row or a column for each output."""
+    if sp.issparse(y):
+        raise ValueError("y is a sparse matrix: pass its numbers as an array, y.toarray()")
+    return np.asarray(y, np.float64)
 
 
 def training_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
     """X as the core takes it, of an estimator without y."""
+    if isinstance(X, Batches):
+        return _training_rows(estimator, X.rows)
     if is_elsewhere(X):
         return sharded_rows(estimator, X)
     return _training_rows(estimator, _validated(estimator, X, "no_validation"))
+
+
+def new_batch(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None, first: bool
+) -> Batches:
+    """A batch of rows, which must have the features of the first one, with their y unless that is None."""
+    estimator.check_parameters()
+    if is_elsewhere(X):
+        raise ValueError("partial_fit takes rows in memory: add shards to the others, and fit again")
+    if estimator.kernel == "precomputed":
+        raise ValueError("kernel='precomputed' has no rows to append to: fit the larger matrix with warm_start=True")
+    options = {"reset": first} if y is None else {"reset": first, **estimator.TARGETS}
+    found = _validated(estimator, X, "no_validation" if y is None else y, **options)
+    rows, targets = (found, None) if y is None else found
+    return Batches(rows, targets, sample_weights(sample_weight, rows))
 
 
 def new_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
@@ -64,7 +97,7 @@ def same_data(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> tuple[Ma
 
 
 def _validated(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool):  # type: ignore[no-untyped-def]  # X, or X and y
-    return validate_data(estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options)
+    return validate_data(estimator, X, y, accept_sparse="csr", dtype=float_types(X), order="C", **options)
 
 
 def _training_rows(estimator: BaseEstimator, X: Matrix) -> Matrix:
@@ -89,7 +122,10 @@ def sample_weights(sample_weight: ArrayLike | None, X: Matrix) -> np.ndarray:
     """One finite number, 0 or more, for each row."""
     if sample_weight is None:
         return np.ones(X.shape[0])
-    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    if not weights.any():  # older releases of scikit-learn let them pass
+        raise ValueError("sample weights must contain at least one non-zero number")
+    return weights
 
 
 def class_weights(class_weight: ClassWeight, labels: np.ndarray, classes: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -107,10 +143,16 @@ def class_weights(class_weight: ClassWeight, labels: np.ndarray, classes: np.nda
 
 
 def merged(settings: KernelSettings, X: Matrix, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weights with those of equal rows added up. The paper's solvers get the problem as it is given."""
+    """Weights with those of equal rows added up. The paper's solvers get the problem as it is given.
+
+    Rows are equal only if their keys are, which can be several for each row.
+    """
     kernel, here = settings.kernel, not is_sharded(X)
-    mergeable = settings.solver == "block" and isinstance(kernel, str) and kernel != "precomputed" and here
-    return merged_weights(X, keys, weights) if mergeable else weights
+    by_formula = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel != "precomputed")
+    mergeable = settings.solver == "block" and by_formula and here
+    if not mergeable:
+        return weights
+    return merged_weights(X, keys if keys.ndim == 1 else np.unique(keys, axis=0, return_inverse=True)[1], weights)
 
 
 def unless_ones(weights: np.ndarray) -> np.ndarray | None:
@@ -120,6 +162,8 @@ def unless_ones(weights: np.ndarray) -> np.ndarray | None:
 
 def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> Kernel:
     """The kernel with the gamma that a rule gives for these rows."""
+    if isinstance(settings.kernel, Kernel):
+        return _own_kernel(settings, settings.kernel, X, weights)
     gamma: float = 1.0
     if isinstance(settings.kernel, str) and settings.kernel in KERNELS:
         cls = KERNELS[settings.kernel]
@@ -129,6 +173,12 @@ def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> K
     if isinstance(kernel, Function):
         kernel.check_symmetric(X)
     return kernel
+
+
+def _own_kernel(settings: KernelSettings, kernel: Kernel, X: Matrix, weights: np.ndarray) -> Kernel:
+    if isinstance(kernel, Precomputed | Function):
+        raise ValueError(f"kernel={kernel!r}: write kernel='precomputed', or pass the function itself")
+    return resolved(kernel, X, unless_ones(weights), getattr(settings, "feature_names_in_", None))
 
 
 def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
@@ -143,6 +193,8 @@ def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
 
 def _fits_single(kernel: Kernel, X: Matrix) -> bool:
     """Whether squares, products and kernel values stay well within the range of float32."""
+    if isinstance(kernel, Sum):
+        return all(_fits_single(part, own) and 1e-2 <= weight <= 1e2 for part, own, weight in kernel.parts(X))
     largest = X.look.largest if is_sharded(X) else _largest(X)
     if largest == 0:
         return True
@@ -164,4 +216,4 @@ def _loses_digits(kernel: Kernel, X: Matrix) -> bool:
         return False
     look = X.look if is_sharded(X) else sizes_of(X)
     largest = look.longest if isinstance(kernel, Rbf) else look.widest
-    return bool(kernel.gamma * 4 * largest * look.most_entries * np.finfo(np.float32).eps > 0.1)
+    return bool(float(kernel.gamma) * 4 * largest * look.most_entries * np.finfo(np.float32).eps > 0.1)

@@ -8,10 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from ..problems import Quadratic
 from ..result import Result
@@ -23,6 +23,7 @@ from .subproblems import Labels, Subproblem
 logger = logging.getLogger("swapsvm")
 
 SECONDS_PER_LINE = 2.0  # where no bar can be redrawn
+UNCERTIFIED = 0.99  # of a problem is done, at most, before its certificate
 RESOLVED = 1e-15  # relative to the value: double precision resolves no smaller gap, whatever the target
 
 
@@ -85,14 +86,15 @@ class Observers:
         self.callbacks, self.pairs, self.pairs_done, self.tasks, self.stopped = callbacks, pairs, 0, tasks, False
         self._verbose, self._lock, self._open = verbose, threading.Lock(), ExitStack()
         self.display: Display | None = None
+        self._began = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._verbose:
             self.display = self._open.enter_context(open_display(self.pairs))
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
+    def __exit__(self, *error: Any) -> None:  # of contextlib
+        self._open.__exit__(*error)
 
     def watch(self) -> bool:
         """Whether there is anybody to notify."""
@@ -112,6 +114,9 @@ class Observers:
         """One problem is done."""
         with self._lock:
             self.pairs_done += 1
+            if self.display:
+                text = format_result(result, time.monotonic() - self._began)
+                self.display(place_of(sub.labels, self.pairs_done, self.pairs), self.pairs_done, text)
             if self.tasks and not self.tasks.end_problem(sub, model):
                 self.stopped = True
         if not logger.isEnabledFor(logging.INFO):  # there may be thousands of problems
@@ -147,7 +152,8 @@ class ProblemObserver:
             answers = [callback(told) for callback in all_of.callbacks]
             all_of.stopped = all_of.stopped or any(answer is False for answer in answers)
             if all_of.display:
-                all_of.display(format_place(told), told.pairs_done + told.part, format_progress(told))
+                done = told.pairs_done + min(told.part, UNCERTIFIED)
+                all_of.display(format_place(told), done, format_progress(told))
             return self._tell_tasks(told, run) and not all_of.stopped
 
     def _tell_tasks(self, told: FitProgress, run: Run) -> bool:
@@ -165,28 +171,45 @@ def open_display(total: int) -> AbstractContextManager[Display]:
         try:
             from .bar import Bar
         except ImportError:
-            return nullcontext(Lines())
+            return Lines()
         return Bar(total)
-    return nullcontext(Lines())
+    return Lines()
 
 
 class Lines:
-    """One line on stderr every few seconds."""
+    """One line on stderr every few seconds, and at the end, unless by an error, one that says where it ended."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic()
+        self._next, self._pending = time.monotonic(), ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._pending and kind is None:
+            self._write(self._pending)
 
     def __call__(self, place: str, done: float, text: str) -> None:
+        self._pending = f"{place}, {text}"
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + SECONDS_PER_LINE
-            sys.stderr.write(f"swapsvm: {place}, {text}\n")
-            sys.stderr.flush()
+            self._write(self._pending)
+
+    def _write(self, line: str) -> None:
+        sys.stderr.write(f"swapsvm: {line}\n")
+        sys.stderr.flush()
+        self._pending = ""
 
 
 def format_place(progress: FitProgress) -> str:
     """Which problem of how many."""
-    noun = "class" if len(progress.pair) == 1 else "pair"
-    return f"{noun} {progress.pairs_done + 1} of {progress.pairs}"
+    return place_of(progress.pair, progress.pairs_done + 1, progress.pairs)
+
+
+def place_of(labels: Labels, number: int, pairs: int) -> str:
+    """The number of a problem with these labels, among all."""
+    noun = {0: "problem", 1: "class"}.get(len(labels), "pair")
+    return f"{noun} {number} of {pairs}"
 
 
 def format_progress(progress: FitProgress) -> str:
@@ -195,3 +218,8 @@ def format_progress(progress: FitProgress) -> str:
         f"gap {progress.relative_gap:.1e}, {progress.support} support vectors, "
         f"{progress.evaluations:.2g} kernel values, {progress.seconds:.1f} s"
     )
+
+
+def format_result(result: Result, seconds: float) -> str:
+    """The numbers of a problem that is solved, this many seconds after the fit began."""
+    return f"certified gap {result.relative_primal_gap:.1e}, {result.evaluations:.2g} kernel values, {seconds:.1f} s"

@@ -60,6 +60,7 @@ class Session:
     """What all runs of one fit share. The constructor refuses settings that are out of range.
 
     ``kept`` is what the last fit left for a warm start; after ``solve`` it is what this one leaves for the next.
+    ``grows``: it does so even without ``warm_start``, for the next batch of rows.
     """
 
     def __init__(
@@ -69,9 +70,11 @@ class Session:
         clock: Clock = time.perf_counter,
         tasks: Tasks | None = None,
         kept: Kept | None = None,
+        grows: bool = False,
     ) -> None:
         self.settings, self.clock, self.began = settings, clock, clock()
-        self.tasks, self.kept = tasks, kept if settings.warm_start else None
+        self.continues = settings.warm_start or grows
+        self.tasks, self.kept = tasks, kept if self.continues else None
         self.threads = thread_limit(settings.n_jobs)
         self.token = StopToken()
         self.interrupts = Interrupts(settings.on_interrupt, self.token)
@@ -89,7 +92,7 @@ class Session:
     ) -> Gram:
         """The Gram of the last fit if it is the same, else a new one, for the problems of this plan."""
         settings = self.settings
-        if settings.warm_start:
+        if self.continues:
             self._identity = self._identity_of(kernel, X, groups, dtype)
         if self.kept is not None and self.kept.serves(self._identity):
             return self.kept.gram
@@ -144,7 +147,7 @@ class Session:
             self.tasks.begin(plan)
         runs = PlanRuns(self, gram, plan, read, file)
         results, self.cache_counts = runs.solve()
-        if self.settings.warm_start:
+        if self.continues:
             self.kept = Kept(gram, self._identity, self.solver_settings, runs.ended)
         return results
 
@@ -176,8 +179,9 @@ class PlanRuns(Generic[Planned]):
     ) -> None:
         settings, rows = session.settings, [sub.rows for sub in plan]
         self._session, self._gram, self._plan, self._read, self._file = session, gram, plan, read, file
-        # a cache that is kept for the next fit serves all problems
-        self._workers = 1 if settings.warm_start else workers_for(gram, rows, session.threads)
+        # a cache that is kept for the next fit, or for the next output, serves all problems
+        shares = session.continues or plan[0].alike
+        self._workers = 1 if shares else workers_for(gram, rows, session.threads)
         self._budget = TimeBudget(session.max_time, rows, self._workers, session.clock, session.began)
         self._observers = Observers(session.callbacks, settings.verbose, len(plan), session.tasks)
         self._seeds: dict[Labels, int] = {}
@@ -200,12 +204,14 @@ class PlanRuns(Generic[Planned]):
     def _draw_seeds(self) -> dict[Labels, int]:
         """One for each problem of the plan, whether it needs a run or not: a run must not depend on the others."""
         random = check_random_state(self._session.settings.random_state)
+        if self._plan[0].alike:
+            return dict.fromkeys((sub.labels for sub in self._plan), random.randint(2**31))
         return {sub.labels: random.randint(2**31) for sub in self._plan}
 
     def _is_watched(self) -> bool:
         """Whether somebody wants to see or keep more of a run than its result."""
         settings = self._session.settings
-        remembers = settings.warm_start or self._file is not None
+        remembers = self._session.continues or self._file is not None
         limited = settings.sampling is not None or settings.max_iter != -1
         return remembers or limited or self._observers.watch() or not self._session.solver.takes_whole
 
@@ -224,7 +230,7 @@ class PlanRuns(Generic[Planned]):
         state = open_state(problem, sampling=session.settings.sampling, seed=int(rng.integers(2**63)))
         read = partial(self._attributes, sub, gram)
         observers = self._observers.of(sub, read) + (self._file.observers(sub) if self._file else [])
-        remembers = session.settings.warm_start or self._file is not None
+        remembers = session.continues or self._file is not None
         run = session.run(state, self._stop(sub, problem, cancelled), observers, remembers)
         self._observers.began(sub, problem)
         self._begin(run, sub, problem, rng)

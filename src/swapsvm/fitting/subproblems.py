@@ -45,6 +45,7 @@ class Subproblem(ABC):
     """
 
     strength: ClassVar[str] = "C"  # the parameter of the estimator that C comes from
+    alike: ClassVar[bool] = False  # all problems of a plan run as the only one would, one after the other on one cache
     labels: Labels
     rows: int
     C: float
@@ -102,13 +103,26 @@ class Classification(Supervised):
 
 @dataclass(frozen=True, eq=False)
 class Regression(Supervised):
-    """Targets for all rows of the data; ``epsilon=None`` learns the tube."""
+    """Targets for all rows of the data; ``epsilon=None`` learns the tube.
 
+    The label of one output of several is its column.
+    """
+
+    alike = True
     y: np.ndarray
     epsilon: float | None
+    expectile: float
 
     def on(self, gram: Gram) -> L2SVR:
-        return L2SVR.of(gram, self.y, self.C, self.epsilon, self.weights)
+        return L2SVR.of(gram, self.y, self.C, self.epsilon, self.weights, expectile=self.expectile)
+
+    def tube(self, gram: Gram, at: Solution) -> float:
+        """Half its width, as given or learned."""
+        return self.on(gram).tube(at.level) if self.epsilon is None else self.epsilon
+
+    @property
+    def name(self) -> str:
+        return f"output {self.labels[0]}" if self.labels else super().name
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,7 @@ import numpy as np
 from ..arrays import CsrMatrix, Matrix
 from ..columns import is_sparse, without_empty_columns
 from ..parameters import check_number
-from ._formulas import Kernel
-
-GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
+from ._formulas import GAMMA_RULES, Kernel
 
 
 def resolve_gamma(gamma: float | str, kernel: type[Kernel], X: Matrix, weights: np.ndarray | None = None) -> float:

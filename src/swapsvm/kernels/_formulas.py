@@ -6,21 +6,47 @@ from dataclasses import dataclass, fields
 from math import inf, isfinite
 from typing import ClassVar
 
+import numpy as np
+
 from .. import _core
+from ..arrays import Matrix, MatrixLike
+from ..columns import is_sparse, stacked, without_empty_columns
 from ..parameters import check_integer, check_number
+from ..rows import as_rows
+
+GAMMA_RULES = ("scale", "auto", "mean_sq_dist", "cvm")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A symmetric function of two rows."""
+    """A symmetric function of two rows.
+
+    ``kernel(X, Z)`` is the matrix of its values for the rows of X and those of Z.
+    """
 
     name: ClassVar[str]
-    positive: ClassVar[bool] = True  # every Gram matrix is positive semidefinite
     gamma_over_mean: ClassVar[float] = 0.5  # gamma="mean_sq_dist" is this over the mean squared distance
 
     @classmethod
     def parameter_names(cls) -> list[str]:
         return [field.name for field in fields(cls)]
+
+    @property
+    def positive(self) -> bool:
+        """Whether every Gram matrix is positive semidefinite."""
+        return True
+
+    def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
+        """k(x, z) of every row x of X and z of Z, by default those of X too; in double."""
+        left, right = (rows if is_sparse(rows) else np.asarray(rows) for rows in (X, X if Z is None else Z))
+        return self.values(left, right)
+
+    def values(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The same of matrices."""
+        (both,) = without_empty_columns(stacked([X, Z]))
+        every = np.arange(both.shape[0], dtype=np.int32)
+        gram = _core.Gram64.from_rows(as_rows(both), self.spec(), [every], 0, 0)
+        return np.asarray(gram.block(every[: X.shape[0]], every[X.shape[0] :]))
 
     def spec(self) -> _core.KernelSpec:
         """The compiled form of a kernel on features."""
@@ -46,10 +72,17 @@ class Precomputed(Kernel):
 class Scaled(Kernel):
     """A kernel of a product or a distance times gamma."""
 
-    gamma: float = 1.0
+    gamma: float | str = 1.0
 
     def __post_init__(self) -> None:
-        check_number("gamma", self.gamma, lambda number: 0 < number < inf, "a positive finite number")
+        if not isinstance(self.gamma, str) or self.gamma not in GAMMA_RULES:
+            allowed = f"a positive finite number or one of {list(GAMMA_RULES)}"
+            check_number("gamma", self.gamma, lambda number: 0 < number < inf, allowed)
+
+    def spec(self) -> _core.KernelSpec:
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma={self.gamma!r} is a rule that needs data: use a number, or fit an estimator")
+        return super().spec()
 
 
 @dataclass(frozen=True)
@@ -91,7 +124,10 @@ class Sigmoid(Scaled):
     coef0: float = 0.0
 
     name = "sigmoid"
-    positive = False
+
+    @property
+    def positive(self) -> bool:
+        return False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,6 +22,9 @@ class Function(Kernel):
 
     name = "function"
 
+    def values(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        return self.block(X, Z, np.float64)
+
     def check_symmetric(self, X: Matrix) -> None:
         """``ValueError`` if the function is not symmetric on a few rows of X, at equal steps."""
         rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], PROBES)).astype(np.intp)

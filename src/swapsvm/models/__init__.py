@@ -4,6 +4,7 @@
 
     Vectors ─┬─ Expansion    one function: SVR, OneClassSVM
              │     └─ Center     distances from a point: SVDD
+             ├─ Outputs      several functions: SVR of several outputs
              └─ ByClass ─┬─ Pairwise       one function for each pair of classes: SVC
                          │     └─ votes
                          └─ AgainstRest    one function for each class: SVC(multiclass="ovr")
@@ -17,6 +18,7 @@ from .against_rest import AgainstRest
 from .by_class import ByClass
 from .center import Center
 from .expansion import Expansion
+from .outputs import Outputs
 from .pairwise import Pair, Pairwise, sides
 from .schemes import SCHEMES, Name, Scheme, scheme_of
 from .together import Together
@@ -30,6 +32,7 @@ __all__ = [
     "Center",
     "Expansion",
     "Name",
+    "Outputs",
     "Pair",
     "Pairwise",
     "Scheme",

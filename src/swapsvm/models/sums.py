@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..arrays import Matrix
 from ..columns import without_empty_columns
-from ..kernels import Function, Precomputed
+from ..kernels import Function, Precomputed, Sum
 from ..rows import Rows, as_rows
 from .part import Part
 from .vectors import Vectors
@@ -46,6 +46,8 @@ class Sums(Part):
     def of(self, X: Matrix, single: bool, threads: int) -> np.ndarray:
         """The outputs of each row of X, shape (rows, outputs); ``single`` computes kernel values in float32."""
         vectors, kernel = self.vectors, self.vectors.kernel
+        if isinstance(kernel, Sum):
+            return self._of_terms(kernel, X, single, threads)
         if isinstance(kernel, Precomputed):
             return self._of_values(X.shape[0], lambda some, own: np.asarray(X[some][:, vectors.support[own]]))
         if isinstance(kernel, Function):
@@ -55,6 +57,17 @@ class Sums(Part):
         X, rows = without_empty_columns(X, vectors.rows)
         compiled = self._compiled if rows is vectors.rows else self._compile(as_rows(rows))
         return compiled.of(as_rows(X), single, threads)
+
+    def _of_terms(self, kernel: Sum, X: Matrix, single: bool, threads: int) -> np.ndarray:
+        terms = zip(self._terms, kernel.parts(X), strict=True)
+        return np.sum([weight * own.of(columns, single, threads) for own, (_, columns, weight) in terms], axis=0)
+
+    @cached_property
+    def _terms(self) -> list[Sums]:
+        """The same sums of each term of a sum of kernels, over its columns."""
+        kernel, support, rows = self.vectors.kernel, self.vectors.support, self.vectors.rows
+        parts = kernel.parts(rows) if isinstance(kernel, Sum) else ()
+        return [replace(self, vectors=Vectors(part, support, own)) for part, own, _ in parts]
 
     @cached_property
     def _compiled(self) -> _core.KernelSums:

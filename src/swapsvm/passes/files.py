@@ -12,10 +12,9 @@ import scipy.sparse as sp
 
 from .._core import StopToken
 from ..arrays import Matrix
-from ..columns import is_sparse
+from ..columns import is_sparse, stacked
 from ..datasets import Shards
 from .sharded import Piece, ShardedRows, Work
-from .verbs import stacked
 
 ROOM = 2  # part of the limit for rows that are held for longer than a piece; kernel values have another quarter
 PIECE = 16  # part of it for one piece, of which there are up to four: read ahead, present, and two copies in a stack

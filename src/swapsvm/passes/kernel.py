@@ -57,13 +57,15 @@ class KernelPasses:
         self, rows: np.ndarray, vectors: np.ndarray, coef: np.ndarray, exact: bool, token: StopToken | None
     ) -> np.ndarray:
         """sum_c coef_c k(x, z_c) for each of the rows."""
-        return self._sums(verbs.products, rows, vectors, coef, exact, token)
+        little = self._X.is_little(len(rows), len(vectors))
+        return self._sums(verbs.products, rows, vectors, (coef, exact), little, token)
 
     def rounding(
         self, rows: np.ndarray, vectors: np.ndarray, coef: np.ndarray, exact: bool, token: StopToken | None
     ) -> np.ndarray:
         """Bounds on the rounding of a product, which adds up the sums over parts of the vectors."""
-        found = self._sums(verbs.bounds, rows, vectors, coef, exact, token)
+        little = self._X.is_little(len(rows), 1)  # they take the norms of the vectors, not kernel values
+        found = self._sums(verbs.bounds, rows, vectors, (coef, exact), little, token)
         parts = len(list(self._X.affordable(vectors)))
         if parts == 1:
             return found
@@ -75,11 +77,11 @@ class KernelPasses:
         verb: verbs.SumsVerb,
         rows: np.ndarray,
         vectors: np.ndarray,
-        coef: np.ndarray,
-        exact: bool,
+        terms: tuple[np.ndarray, bool],
+        little: bool,
         token: StopToken | None,
     ) -> np.ndarray:
-        out, little = np.zeros(len(rows)), self._X.is_little(len(rows), len(vectors))
+        (coef, exact), out = terms, np.zeros(len(rows))
         for some in self._X.affordable(vectors):
             own, shared = self._X[vectors[some]], (coef[some], exact)
             if little:

@@ -13,9 +13,9 @@ import numpy as np
 
 from .._core import Stopped, StopToken
 from ..arrays import Matrix
-from ..columns import is_sparse
+from ..columns import is_sparse, stacked
 from .look import Look, look_at, moments, sum_of_looks
-from .verbs import Arithmetic, Stack, stacked
+from .verbs import Arithmetic, Stack
 
 Places = tuple[np.ndarray, Any]  # of the rows that a pass was asked for, and what it found for them
 KEPT_PART = 4  # rows brought here are kept in one part in this many of the room
@@ -113,7 +113,7 @@ class ShardedRows(ABC):
         return float(rows * self.shape[1] * self.dtype.itemsize)
 
     def is_little(self, rows: int, vectors: int) -> bool:
-        """Whether this many rows, and kernel values with vectors, are brought here instead of passed over."""
+        """Whether this many rows are brought here instead of passed over, and this many kernel values of each."""
         return self._is_small(rows)
 
     def _is_small(self, rows: int) -> bool:
@@ -124,17 +124,23 @@ class ShardedRows(ABC):
     def __getitem__(self, rows: np.ndarray | slice) -> Matrix:
         """These rows. They are kept for a while, since a working set asks for its rows again and again."""
         listed = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
+        if self._all_kept:
+            return self._kept[1][listed]
         wanted = listed if bool(np.all(listed[1:] > listed[:-1])) else np.unique(listed)
         if self.bytes_of(len(wanted)) > self.room / KEPT_PART:
             return self._fetched(wanted)[np.searchsorted(wanted, listed)]
         numbers, kept = self._with(wanted)
-        return kept[listed if len(numbers) == len(self) else np.searchsorted(numbers, listed)]
+        return kept[np.searchsorted(numbers, listed)]
+
+    def expect(self, rows: np.ndarray) -> None:
+        """Bring rows that will be asked for in parts, all at once, if they can be kept."""
+        wanted = np.zeros(0, np.int64) if self._all_kept else np.unique(rows).astype(np.int64)
+        if self.bytes_of(len(wanted)) <= self.room / KEPT_PART:
+            self._with(wanted)
 
     def _with(self, wanted: np.ndarray) -> tuple[np.ndarray, Matrix]:
         """Numbers and rows that are kept, these among them."""
         numbers, kept = self._kept
-        if len(numbers) == len(self):
-            return numbers, kept
         missing = np.setdiff1d(wanted, numbers, assume_unique=True)
         if not len(missing):
             return numbers, kept
@@ -148,6 +154,10 @@ class ShardedRows(ABC):
         order = np.argsort(joined)
         self._kept = joined[order], stacked([kept, self._fetched(missing)])[order]
         return self._kept
+
+    @property
+    def _all_kept(self) -> bool:
+        return len(self._kept[0]) == len(self)
 
     @property
     def _kept(self) -> tuple[np.ndarray, Matrix]:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import cython_blas
 
 from .. import _core
 from .._core import StopToken
 from ..arrays import Matrix
-from ..columns import is_sparse, without_empty_columns
+from ..columns import stacked, without_empty_columns
 from ..kernels import Kernel
 from ..rows import as_rows
 
@@ -48,13 +47,6 @@ class Stack:
 
 
 SumsVerb = Callable[[Stack, np.ndarray, bool], np.ndarray]
-
-
-def stacked(matrices: list[Matrix]) -> Matrix:
-    """Rows below each other."""
-    if any(map(is_sparse, matrices)):
-        return sp.csr_array(sp.vstack(matrices, format="csr"))
-    return np.concatenate(matrices)
 
 
 def products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:

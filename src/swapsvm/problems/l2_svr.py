@@ -1,12 +1,13 @@
 """The dual of L2-loss support vector regression: maximize c'b - b'Qb / 2 over b = (beta, beta*) >= 0.
 
-    Q = [[K', -K'], [-K', K']] + diag(1 / (C w)),   K' = K + 1,   c = (y - epsilon, -y - epsilon)
+    Q = [[K', -K'], [-K', K']] + diag(1 / (C+ w), 1 / (C- w)),   K' = K + 1,   c = (y - epsilon, -y - epsilon)
 
+Targets above the prediction have the weight C+ = 2 tau C, those below C- = 2 (1 - tau) C, where tau is the expectile.
 The prediction is sum_i (beta_i - beta*_i) (k(x_i, x) + 1). On the simplex b = radius * a, with a slack vertex for the
 rest of the weight. A given tube requires b >= 0 only. A learned one, as in Core Vector Regression, has c = (y, -y) and
 a radius that is the price of its width:
 
-    min over w, xi, epsilon >= 0:  |w|^2 / 2 + C/2 sum_i w_i (xi_i^2 + xi*_i^2) + radius * epsilon
+    min over w, xi, epsilon >= 0:  |w|^2 / 2 + 1/2 sum_i w_i (C+ xi_i^2 + C- xi*_i^2) + radius * epsilon
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class L2SVR(Quadratic):
         epsilon: float | None,
         weights: np.ndarray | None = None,
         groups: Sequence[int] = (0,),
+        expectile: float = 0.5,
     ) -> L2SVR:
         """Targets and weights hold one number per row of the data; ``epsilon=None`` learns the tube."""
         rows = np.concatenate([gram.groups[g] for g in groups])
@@ -43,13 +45,14 @@ class L2SVR(Quadratic):
         check_scale(targets)
         c = np.concatenate([targets, -targets]) - (epsilon or 0.0)
         price = tube_price(targets, C * weight) if epsilon is None else 0.0
-        radius = price or largest_sum(c, C * np.tile(weight, 2))
+        costs = np.concatenate([2.0 * part * C * weight for part in (expectile, 1.0 - expectile)])
+        radius = price or largest_sum(c, costs)
         if not radius < 1 / LEAST:
             raise ValueError(f"C={C!r} times the targets leaves the range of a double: lower C, or scale y")
         return cls(
             gram,
             (*((g, 1.0) for g in groups), *((g, -1.0) for g in groups), (groups[0], 0.0)),
-            ridge=np.append(np.tile(1.0 / (C * weight), 2), 0.0),
+            ridge=np.append(1.0 / costs, 0.0),
             linear=np.append(2.0 * c / radius, 0.0),
             bias=1.0,
             radius=radius,

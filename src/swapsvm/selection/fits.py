@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import product
 
@@ -12,7 +13,7 @@ from ..models import Name
 from .layout import Path
 from .limits import SearchTime
 from .paths import Job, Points
-from .scores import MISSED, Fit
+from .scores import Fit
 from .scoring import Scoring
 
 Place = tuple[int, int, int]  # of a candidate: its kernel, its variant, its C
@@ -27,7 +28,7 @@ class Fits:
         self._fits: dict[tuple[Place, int], Fit] = {}
 
     def make(self, watched: SearchTasks | None, refits: bool) -> dict[Place, list[Fit]]:
-        """For each candidate the fits of all folds, as far as there was time for them."""
+        """For each candidate the fits of all folds, as far as the search came."""
         paths, jobs = self._paths, self._paths.jobs()
         workers = paths.workers(len(jobs))
         inside = max(paths.threads // workers, 1)
@@ -47,10 +48,22 @@ class Fits:
         if watched:
             watched.begin(len(jobs), refits)
         with paths.progress.shown(sum(len(job.paths) for job in jobs) * len(paths.Cs)):
-            paths.session.each(range(len(jobs)), workers, do)
+            ended_by = self._each(len(jobs), workers, do)
+        missed = Fit.not_made(ended_by)
         folds, variants = range(len(paths.folds)), range(len(paths.targets.variants))
         places = product(range(len(paths.kernels)), variants, range(len(paths.Cs)))
-        return {place: [self._fits.get((place, fold), MISSED) for fold in folds] for place in places}
+        return {place: [self._fits.get((place, fold), missed) for fold in folds] for place in places}
+
+    def _each(self, jobs: int, workers: int, do: Callable[[int, Cancelled], None]) -> str:
+        """Do the jobs; the reason why fits were left out, if any were."""
+        session = self._paths.session
+        try:
+            session.each(range(jobs), workers, do)
+        except KeyboardInterrupt:
+            if session.settings.on_interrupt != "keep":
+                raise
+            return "interrupted"
+        return "max_time"
 
     def _note(self, job: Job, path: Path, points: Points, cancelled: Cancelled) -> float:
         """Keep the points of a path and score the models that they complete; the seconds that scores took."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ class SearchProgress:
         with open_display(fits) as self._display:
             self._show()
             yield
-        sys.stderr.write(f"swapsvm: {self._done} of {fits} fits, {self._seconds():.1f} s\n")
+            self._display(f"{self._done} of {fits} fits", self._done, f"{self._seconds():.1f} s")
 
     def observers(self) -> list[FitObserver]:
         """Who looks at one fit."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata
 
+from ..extras import needed_by
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -26,8 +28,14 @@ class Fit:
     relative_gap: float
     stop_reason: str
 
+    @classmethod
+    def not_made(cls, reason: str) -> Fit:
+        """One that the search did not come to."""
+        return cls(math.nan, math.nan, math.nan, math.inf, reason)
 
-MISSED = Fit(math.nan, math.nan, math.nan, math.inf, "max_time")  # there was no time for it
+    @property
+    def missed(self) -> bool:
+        return math.isnan(self.fit_seconds)
 
 
 def results_of(candidates: list[dict[str, float | str]], fits: list[list[Fit]]) -> CvResults:
@@ -88,7 +96,8 @@ def draw_scores(
 ) -> Axes:
     """A map of mean scores (gammas x Cs, both ascending) on logarithmic axes, the chosen candidate marked."""
     if ax is None:
-        from matplotlib import pyplot
+        with needed_by("plot_scores"):
+            from matplotlib import pyplot
 
         ax = pyplot.subplots(layout="constrained")[1]
     mesh = ax.pcolormesh(_edges(Cs), _edges(gammas), scores, cmap="cividis")

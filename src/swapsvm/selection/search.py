@@ -5,30 +5,41 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import product
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..arrays import ArrayLike, KernelFunction, Matrix, MatrixLike
 from ..estimators import SVC, SVR
 from ..estimators.base import forget_fit
-from ..estimators.declaration import estimator, parameter, same_parameter
+from ..estimators.constraints import COUNT, TRUE_OR_FALSE, Constraints, key_of, one_of
+from ..estimators.declaration import (
+    check_declared,
+    check_value,
+    constraints_of,
+    estimator,
+    parameter,
+    same_parameter,
+)
+from ..estimators.scikit import INSTEAD, ScikitEstimator
 from ..fitting.callbacks import CallbackSupportMixin, SearchTasks, with_callbacks
 from ..fitting.inputs import fitted_kernel, new_rows, sample_weights
 from ..fitting.session import Session
 from ..fitting.workers import thread_limit
 from ..gram import automatic_cache_bytes
 from ..kernels import Kernel
-from ..stopping import Seconds
 from .fits import Fits, Place
 from .layout import Fold
 from .limits import SearchTime
@@ -44,6 +55,7 @@ if TYPE_CHECKING:
 
 SHARED = ("kernel", "degree", "coef0", "tol", "cache_size", "random_state")  # with the model
 FIRST_C, STEP_OF_C = 2.0**-3, 2.0  # of a grid that is given by its size
+GRID = [COUNT, "array-like"]
 STEP = 4.0  # of other grids that are given by their size
 
 Model = TypeVar("Model", SVC, SVR)
@@ -51,7 +63,7 @@ Value = TypeVar("Value", float, Setting)
 
 
 @estimator
-class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
+class Search(CallbackSupportMixin, ScikitEstimator, ABC, Generic[Model]):
     """A search for the best settings of an estimator.
 
     A subclass names its estimator and reads its targets; the grid of C and gamma, folds, scores and the refit are here.
@@ -61,6 +73,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         default=10,
         kind="int or array",
         text="Values of C; an integer stands for that many powers of 2, starting at 1/8.",
+        allowed=GRID,
         kw_only=False,
     )
     gammas: int | Sequence[float | str] | np.ndarray = parameter(
@@ -70,12 +83,14 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         Values of gamma, numbers or rules as in ``SVC``; an integer stands for that many powers of 4, centred at 1,
         times ``"scale"``. Rules are resolved once, on all rows. Kernels without gamma have a grid of C alone.
         """,
+        allowed=GRID,
         kw_only=False,
     )
     cv: object = parameter(
         default=5,
         kind="int, splitter or iterable",
         text="As in scikit-learn; an integer stands for that many folds, which are stratified for classes.",
+        allowed=["cv_object"],
         kw_only=False,
     )
     kernel: str | KernelFunction = same_parameter(SVC, "kernel", default="rbf")
@@ -90,11 +105,16 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         the grid is scored, coarse steps of C first, and the best candidate that was scored on all folds is chosen. The
         others have the score NaN and ``stop_reason`` ``"max_time"``. Fits that ended early are scored as they are.
         """,
+        allowed=constraints_of(SVC, "max_time"),
     )
     scoring: object = parameter(
         default=None,
         kind="str, callable or None",
-        text="A scorer of scikit-learn. Sample weights count in scores as well, unless it is a callable.",
+        text="""
+        A scorer of scikit-learn. Sample weights count in scores as well; in those of a callable only if it is a scorer
+        that requests them, by ``set_score_request(sample_weight=True)``.
+        """,
+        allowed=[one_of(*get_scorer_names()), callable, None],
     )
     rule: str = parameter(
         default="best",
@@ -103,23 +123,48 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         ``"one_standard_error"`` takes the smallest C, and for it the widest kernel, whose mean score is within one
         standard error of the best; of several such candidates the first.
         """,
+        allowed=[key_of(RULES)],
     )
-    refit: bool = parameter(default=True, kind="bool", text="Whether to train on all rows with the chosen parameters.")
+    refit: bool = parameter(
+        default=True,
+        kind="bool",
+        text="Whether to train on all rows with the chosen parameters.",
+        allowed=[TRUE_OR_FALSE],
+    )
     cache_size: float | None = parameter(
         default=None,
         kind="float",
         text="Megabytes for kernel values of each thread. By default as in ``SVC``, with each processor's share of it.",
+        allowed=constraints_of(SVC, "cache_size"),
+    )
+    on_interrupt: str = parameter(
+        default="raise",
+        kind='{"raise", "keep"}',
+        text="""
+        What Ctrl-C does: raise ``KeyboardInterrupt``, or choose the best candidate that was scored on all folds so far
+        and train on all rows; if there is none, it raises. The others have the score NaN and ``stop_reason``
+        ``"interrupted"``. During the last fit it acts as in ``SVC``.
+        """,
+        allowed=constraints_of(SVC, "on_interrupt"),
     )
     verbose: int = parameter(
         default=0,
         kind="int",
         text="1 shows on stderr how many fits are done, and then the refit: by a bar or by lines, as in ``SVC``.",
+        allowed=constraints_of(SVC, "verbose"),
     )
     n_jobs: int | None = same_parameter(SVC, "n_jobs", default=None)
     random_state: int | np.random.RandomState | None = same_parameter(SVC, "random_state", default=0)
 
+    INSTEAD: ClassVar[Mapping[str, str]] = {
+        **INSTEAD,
+        "C": "use Cs, which lists the values to try",
+        "gamma": "use gammas, which lists the values to try",
+        "param_grid": "use Cs and gammas, which list the values to try",
+    }
+
     _clock = staticmethod(time.perf_counter)  # of max_time
-    GRIDS: ClassVar[tuple[str, ...]] = ("Cs", "gammas")  # parameters that list values, or are their number
+    GRIDS: ClassVar[dict[str, str]] = {"Cs": "C", "gammas": "gamma"}  # lists, or their length, of parameters
 
     @abstractmethod
     def _model(self, **parameters: Any) -> Model:  # of any parameters of the estimator
@@ -190,15 +235,15 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         self.n_splits_: int = len(folds)
         gammas, kernels = self._kernels(X, targets.weighted(weights))
         paths = self._paths(X, targets, folds, kernels, limit)
-        scored = None if sample_weight is None or callable(self.scoring) else weights
+        scored = weights if sample_weight is not None and takes_weights(self.scoring) else None
         scoring = Scoring(paths, y, scored, self._model, self.scorer_, by_accuracy=self.scoring == "accuracy")
         fits = Fits(scoring, limit).make(tasks, bool(self.refit))
         self._set_results(fits, paths, gammas)
         if tasks:
             tasks.scored()
         if self.refit:
-            model = self._model(**self.best_params_, n_jobs=self.n_jobs, max_time=limit.left(), verbose=self.verbose)
-            self._refit(model, X, y, sample_weight, tasks)
+            limits = {"max_time": limit.left(), "on_interrupt": self.on_interrupt, "verbose": self.verbose}
+            self._refit(self._model(**self.best_params_, n_jobs=self.n_jobs, **limits), X, y, sample_weight, tasks)
 
     def _refit(
         self, model: Model, X: Matrix, y: np.ndarray, sample_weight: ArrayLike | None, tasks: SearchTasks | None
@@ -206,21 +251,40 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         began = time.perf_counter()
         with tasks.refit(model) if tasks else nullcontext():
             model.fit(X, y, sample_weight)
-        self.best_estimator_: Model = model.set_params(max_time=None, verbose=0)  # which were those of the search
+        self.best_estimator_: Model = model
+        model.set_params(max_time=None, on_interrupt="raise", verbose=0)  # which were those of the search
         self.refit_time_ = time.perf_counter() - began
 
     def _check_parameters(self) -> None:
-        if self.rule not in RULES:
-            raise ValueError(f"rule={self.rule!r} must be one of {', '.join(map(repr, RULES))}")
-        for name in self.GRIDS:
-            values = getattr(self, name)
-            count = np.ndim(values) == 0 and isinstance(values, int | np.integer) and values > 0
-            if not count and (np.ndim(values) != 1 or len(values) == 0):
-                raise ValueError(f"{name}={values!r} must be a positive integer or a list of values")
-        if self.max_time is not None:
-            Seconds(self.max_time)  # refuses what is out of range
+        check_declared(self)
+        for name, of_model in self.GRIDS.items():
+            self._check_grid(name, constraints_of(type(self._model()), of_model))
         for C in self._grid():
             self._model(C=C, n_jobs=self.n_jobs).check_parameters()
+
+    def _check_grid(self, name: str, allowed: Constraints) -> None:
+        """Each value of a grid must be allowed as the parameter of the model."""
+        values = getattr(self, name)
+        if isinstance(values, Integral):
+            return
+        if np.ndim(values) != 1 or len(values) == 0:
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {type(self).__name__} must be a positive integer or a list of values. "
+                f"Got {values!r} instead."
+            )
+        for place, value in enumerate(values):
+            check_value(self, f"{name}[{place}]", value, allowed)
+
+    def check_parameters(self) -> None:
+        """``ValueError`` if a parameter is out of its range. ``fit`` does this first."""
+        self._check_parameters()
+
+    def set_fitted(self, **attributes: object) -> Self:
+        """Give the search fitted attributes, such as ``best_estimator_``, that come from elsewhere than ``fit``."""
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self.scorer_ = check_scoring(self._model(), scoring=self.scoring)
+        return self
 
     def _shared(self, *further: str) -> dict[str, Any]:  # parameters of any kind
         """The settings that the model shares with the search."""
@@ -232,7 +296,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
     def _kernels(self, X: Matrix, weights: np.ndarray) -> tuple[list[Setting], list[Kernel]]:
         """The values of gamma and their kernels; of a kernel without gamma just itself."""
         plain = fitted_kernel(self._model(), X, weights)
-        if "gamma" not in plain.parameter_names():
+        if isinstance(self.kernel, Kernel) or "gamma" not in plain.parameter_names():
             self.gammas_ = np.empty(0)
             return [], [plain]
         middle = plain.gamma  # type: ignore[attr-defined]  # it is among its parameters
@@ -259,7 +323,7 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
 
     def _paths(self, X: Matrix, targets: Targets, folds: list[Fold], kernels: list[Kernel], limit: SearchTime) -> Paths:
         Cs = sorted({float(C) for C in self._grid()})
-        settings = self._model(C=Cs[-1], n_jobs=self.n_jobs)
+        settings = self._model(C=Cs[-1], n_jobs=self.n_jobs, on_interrupt=self.on_interrupt)
         types = [settings.value_type(kernel, X) for kernel in kernels]
         both = 16  # bytes: a value in the matrix of a job, and once more in the working set
         automatic = automatic_cache_bytes(X.shape[0], both, os.cpu_count() or 1) / 2**20
@@ -332,6 +396,11 @@ class Search(CallbackSupportMixin, BaseEstimator, ABC, Generic[Model]):
         across, up = np.argsort(Cs), np.argsort(self.gammas_)
         chosen = float(Cs[row]), float(self.gammas_[column])
         return draw_scores(ax, Cs[across], self.gammas_[up], scores[:, variant].T[np.ix_(up, across)], chosen)
+
+
+def takes_weights(scoring: object) -> bool:
+    """Whether weights count in scores: in those of functions only if these have requested them."""
+    return not callable(scoring) or bool(get_routing_for_object(scoring).consumes("score", ["sample_weight"]))
 
 
 def listed(values: int | Sequence[Value] | np.ndarray, make: Callable[[int], list[Value]]) -> list[Value]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..estimators import SVC
-from ..estimators.declaration import estimator, parameter, same_parameter
+from ..estimators.declaration import constraints_of, estimator, parameter, same_parameter
+from ..fitting.frames import encoded_labels
 from ..fitting.inputs import ClassWeight, new_rows, training_data
 from ..models import scheme_of
 from .search import Search
@@ -55,14 +56,19 @@ class SVCCV(ClassifierMixin, Search[SVC]):
         default=None,
         kind='dict or "balanced"',
         text="Factors of the sample weights of each class. Balanced ones are those of each training fold.",
+        allowed=constraints_of(SVC, "class_weight"),
     )
     multiclass: str = same_parameter(SVC, "multiclass", default="ovo")
     decision_function_shape: str = same_parameter(SVC, "decision_function_shape", default="ovr")
+    break_ties: bool = same_parameter(SVC, "break_ties", default=False)
+
+    INSTEAD: ClassVar[Mapping[str, str]] = {**SVC.INSTEAD, **Search.INSTEAD}
 
     score = Search.score  # not that of the mixin
 
     def _model(self, **parameters: Any) -> SVC:  # of any parameters of SVC
-        return SVC(**self._shared("class_weight", "multiclass", "decision_function_shape"), **parameters)
+        shared = self._shared("class_weight", "multiclass", "decision_function_shape", "break_ties")
+        return SVC(**shared, **parameters)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -70,12 +76,10 @@ class SVCCV(ClassifierMixin, Search[SVC]):
             raise ValueError(f"Cs={self.Cs!r}: a hard margin (C=inf) can fail on any fold; use finite values")
 
     def _data(self, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
-        X, y = training_data(self, X, y)
-        check_classification_targets(y)
-        return X, y
+        return training_data(self, X, y)
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_, labels = encoded_labels(y)
         rows = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
         scheme = scheme_of(self.multiclass, len(self.classes_))
         return Classes(rows, [{}], labels, self.classes_, self.class_weight, scheme)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -12,7 +12,7 @@ from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..estimators import SVR
 from ..estimators.declaration import estimator, parameter, same_parameter
 from ..fitting.inputs import training_data
-from .search import Search, around, listed
+from .search import GRID, Search, around, listed
 from .targets import Numbers, Setting, Targets
 
 PART_OF_SPREAD = 0.1  # the middle of a grid of tubes, relative to the standard deviation of y
@@ -52,7 +52,12 @@ class SVRCV(RegressorMixin, Search[SVR]):
     (['C', 'epsilon', 'gamma'], True)
     """
 
-    GRIDS = ("Cs", "gammas", "epsilons")
+    GRIDS: ClassVar[dict[str, str]] = {**Search.GRIDS, "epsilons": "epsilon"}
+    INSTEAD: ClassVar[Mapping[str, str]] = {
+        **SVR.INSTEAD,
+        **Search.INSTEAD,
+        "epsilon": "use epsilons, which lists the values to try",
+    }
 
     epsilons: int | Sequence[Setting] | np.ndarray = parameter(
         default=3,
@@ -61,18 +66,15 @@ class SVRCV(RegressorMixin, Search[SVR]):
         Values of epsilon, numbers or ``"auto"`` as in ``SVR``; an integer stands for that many powers of 4, centred at
         1, times a tenth of the standard deviation of y.
         """,
+        allowed=GRID,
     )
+    expectile: float = same_parameter(SVR, "expectile", default=0.5)
     scoring: object = same_parameter(Search, "scoring", default="r2")
 
     score = Search.score  # not that of the mixin
 
     def _model(self, **parameters: Any) -> SVR:  # of any parameters of SVR
-        return SVR(**self._shared(), **parameters)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for epsilon in listed(self.epsilons, lambda count: []):
-            self._model(epsilon=epsilon).check_parameters()
+        return SVR(**self._shared("expectile"), **parameters)
 
     def _data(self, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
         X, y = training_data(self, X, y, y_numeric=True)
@@ -80,7 +82,7 @@ class SVRCV(RegressorMixin, Search[SVR]):
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
         epsilons = listed(self.epsilons, lambda count: around(PART_OF_SPREAD * _spread(y, weights), count))
-        return Numbers([np.arange(len(y))], [{"epsilon": epsilon} for epsilon in epsilons], y)
+        return Numbers([np.arange(len(y))], [{"epsilon": epsilon} for epsilon in epsilons], y, self.expectile)
 
 
 def _spread(y: np.ndarray, weights: np.ndarray) -> float:

@@ -147,6 +147,7 @@ class Numbers(Targets):
     """Numbers, and for each variant the tube around them; ``"auto"`` is a learned one."""
 
     y: np.ndarray
+    expectile: float = 0.5
 
     def lack(self, present: Sequence[int]) -> str | None:
         return None if present else "trains on no row: at least one row with positive weight is needed in each"
@@ -162,7 +163,7 @@ class Numbers(Targets):
         epsilon, y = self.variants[variant]["epsilon"], self.y[training.rows]
 
         def at(C: float, tube: float | None) -> L2SVR:
-            return L2SVR.of(training.gram, y, C, tube, training.weights, training.groups[0])
+            return L2SVR.of(training.gram, y, C, tube, training.weights, training.groups[0], self.expectile)
 
         if isinstance(epsilon, str):
             yield from (at(C, None) for C in Cs)

@@ -21,7 +21,7 @@ class Solver(ABC):
     solves_start: ClassVar[bool] = True  # whether a run begins with the solution on its first vertices
     requires: ClassVar[tuple[tuple[Need, str], ...]] = ()  # of a state, and the way out where it is missing
     takes_whole: ClassVar[bool] = False  # whether problems that fit into memory can be solved in one step
-    stage: ClassVar[int] = 0
+    history: ClassVar[tuple[int, ...]] = ()
 
     def check(self, state: State) -> None:
         """``ValueError`` if the state does not offer what the solver requires."""
@@ -33,8 +33,8 @@ class Solver(ABC):
         """The variables that a run begins with."""
         return state.start_variables(count, rng)
 
-    def chooser(self, stage: int = 0) -> Chooser:
-        """What chooses the moves of one run, from this stage on. A solver without stages does so itself."""
+    def chooser(self, history: tuple[int, ...] = ()) -> Chooser:
+        """What chooses the moves of one run, after choices of this history. A solver without a history does so itself."""
         return self
 
     @abstractmethod

@@ -53,25 +53,34 @@ class Block(Solver):
     def start_variables(self, state: State, count: int, rng: np.random.Generator) -> np.ndarray:
         return state.first_variables() if state.whole else super().start_variables(state, count, rng)
 
-    def chooser(self, stage: int = 0) -> Chooser:
-        return WorkingSets(stage)
+    def chooser(self, history: tuple[int, ...] = ()) -> Chooser:
+        return WorkingSets(*history)
 
     def choose(self, state: State) -> Correction:
         """The first move of a run."""
-        return WorkingSets(0).choose(state)
+        return WorkingSets().choose(state)
 
 
 class WorkingSets:
-    """The moves of one run. ``stage`` counts the variables looked at and, of a small problem, steps on all of them."""
+    """The moves of one run.
+
+    ``stage`` counts the variables looked at and, of a small problem, steps on all of them. ``before`` and ``now`` are the
+    numbers of support vectors on the last two samples, each twice the one before. A run that has ``settled`` for blocks
+    takes no other steps.
+    """
 
     compiled = None
 
-    def __init__(self, stage: int) -> None:
+    def __init__(self, stage: int = 0, before: int = 0, now: int = 0, settled: int = 0) -> None:
         self.stage = stage
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._large: SurrogateSteps | DescentSteps | None = None  # steps that move all weights at once
-        self._decided = False  # whether such steps were considered
-        self._supports = (0, 0)  # on the last two samples, each twice the one before
+        self._decided = bool(settled)  # whether such steps were considered
+        self._supports = (before, now)
+
+    @property
+    def history(self) -> tuple[int, ...]:
+        return (self.stage, *self._supports, int(self._decided and self._large is None))
 
     def choose(self, state: State) -> Correction:
         if self.stage == 0 and state.whole and state.scale > 0:

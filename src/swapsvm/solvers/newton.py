@@ -107,7 +107,10 @@ class SmoothProblem:
             size = float(residual @ preconditioned)
             direction = preconditioned + (size / last if products else 0.0) * direction
             product = direction + self.z.quadratic(weights, direction)
-            length = size / float(direction @ product)
+            curvature = float(direction @ product)
+            if not curvature > 0:  # the rest is 0, or leaves the range of a double
+                break
+            length = size / curvature
             step += length * direction
             residual -= length * product
             last, products = size, products + 1

@@ -24,14 +24,16 @@ LOOK = 0.05  # part of the operations of a sweep that a larger factor may take
 LARGEST_PART = 8  # landmarks are at most this part of the rows
 PROBED = 512  # rows, at least, that tell what landmarks leave out
 POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
-SOLVED, PASSES = 0.4, 300  # operations for a square of the number of landmarks, and for a landmark in each step
+SOLVED, MADE, PASSES = 0.5, 500, 300  # operations for a square of the number of landmarks, a landmark, one in each step
+FACTORS = 11  # operations for its cube, whatever the number of rows: choice of the landmarks, preconditioner
 AGAIN = 40  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
-SWAPS, SWEEPS = 150, 4  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
-PAIRED = 450  # the same operations of swaps where rows have two variables, which blocks move in pairs
+SWAPS, SWEEPS = 250, 3  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
+PAIRED = 750  # the same operations of swaps where rows have two variables, which blocks move in pairs
 KEPT = 1.5  # the same sweeps where kernel values are kept
 FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
 CHEAP = 0.4  # part of a sweep that more landmarks than expected to be best may cost: they often save a sweep
+ALIKE = 1.1  # costs of which the one with more landmarks is taken, since their steps are surer
 CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
 
 
@@ -66,7 +68,8 @@ class Outlook:
     def cost_of_surrogate(self, count: int, steps: float) -> float:
         """Per row, with this many landmarks."""
         passes = PASSES if count * self.rows <= self.most_features else AGAIN * self.work
-        return SOLVED * count**2 + steps * (passes * count + self._sweep)
+        features = (SOLVED * count + MADE) * count + FACTORS * count**3 / self.rows
+        return features + steps * (passes * count + self._sweep)
 
     @property
     def _sweep(self) -> float:
@@ -96,7 +99,8 @@ class Outlook:
         best = min(costs, key=lambda count: costs[count])
         logger.info("costs by number of landmarks (0: blocks): %s", {n: f"{cost:.3g}" for n, cost in costs.items()})
         cheap = [count for count in left_out if self.cost_of_surrogate(count, 1) <= (1 + CHEAP) * self._sweep]
-        return max([best, *cheap]) if best else 0
+        alike = [count for count in left_out if costs[count] <= ALIKE * costs[best]]
+        return max([best, *cheap, *alike]) if best else 0
 
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:

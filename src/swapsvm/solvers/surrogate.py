@@ -11,6 +11,9 @@ The next point is the one of the smallest gap, primal minus dual, in the plane s
 on the line to b+ if b >= 0 cuts that step short: a step up to 1 along the line is always feasible.
 (At the largest dual value the primal value lags behind, which costs a fifth more steps.) The cost is the product K b+
 and passes over Z.
+
+A step that is expected to be the last one goes at once to where the lengths of the step before it lead, and its product
+is computed as the certificate needs it. If the gap there is too large, the product serves the search like any other.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from .newton import SmoothProblem
 FALL, PATIENCE = 0.7, 4  # steps in a row that do not lower the gap to this part of the best one
 ACCURACY = 0.02  # of the inner problem, as a part of the relative gap
 NEWTON_STEPS, LEAST_FALL = 8, 0.98  # of a search: at most, and the part of the gap that one must reach to go on
+ERROR = 1.5  # the gap after a step, as a multiple of what the fall of the gap in the step before it makes expect
+SHORTEST = 0.05  # step along b+ - b that is worth repeating
 
 
 def relative_gap(state: State) -> float:
@@ -74,14 +79,23 @@ class Point:
         slack, curved = np.maximum(self.target - self.products, 0.0), self.products + 0.5 * self.ridge * self.b
         return float(self.b @ (curved - self.target) + 0.5 * slack @ self.loss(slack))
 
+    def relative_gap(self) -> float:
+        """The gap as a part of the dual value."""
+        dual = float(self.b @ (self.target - 0.5 * (self.products + self.ridge * self.b)))
+        return self.gap() / dual if dual > 0 else np.inf
+
     def gain(self, step: Step) -> float:
         """Of the dual value."""
         return float(step.change @ (-self.slope()[0] - 0.5 * (step.product + self.ridge * step.change)))
 
     def cut(self, step: Step) -> Step:
         """As much of a step as keeps b >= 0."""
-        falling = step.change < 0
-        return step.times(float(np.min(self.b[falling] / -step.change[falling], initial=1.0)))
+        return step.times(self.longest(step.change))
+
+    def longest(self, change: np.ndarray) -> float:
+        """How often a change of b keeps b >= 0, at most once."""
+        falling = change < 0
+        return float(np.min(self.b[falling] / -change[falling], initial=1.0))
 
     def slope(self) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the gap by b and by K b, as if these were independent of each other."""
@@ -104,6 +118,8 @@ class SurrogateSteps:
         self._inner = SmoothProblem(features, u)
         self._steps = 0
         self._last: Step | None = None
+        self._lengths = np.empty(0)  # of the last step, along b+ - b and the step before it
+        self._gap_before = 1.0
         self._best_gap, self._slow = np.inf, 0
 
     def stalls(self, state: State) -> bool:
@@ -128,14 +144,50 @@ class SurrogateSteps:
         q = target - (products - self._z.product(self._z.transposed(b)) - own * b)
         c = 1.0 / np.where(own + ridge > 0, own + ridge, np.inf)  # the slack vertex gets nothing
         found = self._inner.solve(c, q, ACCURACY * gap, state.is_stopped)
-        toward = Step(found - b, state.product(found) - products)
+        point = Point(b, products, target, ridge)
+        step, exact = self._step(found - b, point, state)
         self._afresh = False
-        step = self._best_step(toward, Point(b, products, target, ridge))
         self._steps += 1
         weights = state.without_opposites(np.maximum(b + step.change, 0.0))
+        self._note(step, found - b, 1.0 if from_zero else gap)
         self._last = Step(weights - b, step.product)
         afresh = from_zero and np.array_equal(weights, step.change)
-        return Correction(state.variables, weights, products=products + step.product, afresh=afresh, kind=self._kind)
+        moved = products + step.product
+        return Correction(state.variables, weights, products=moved, afresh=afresh, kind=self._kind, exact=exact)
+
+    def _step(self, ahead: np.ndarray, point: Point, state: State) -> tuple[Step, bool]:
+        """The step to take, and whether its product is exact, because it was expected to be the last one."""
+        change = self._expected(ahead, point, state) if self._is_last(state) else None
+        if change is None:
+            return self._best_step(Step(ahead, state.product(point.b + ahead) - point.products), point), False
+        expected = Step(change, state.product(point.b + change, exact=True) - point.products)
+        if point.after(expected).relative_gap() <= state.aim / state.scale:
+            return expected, True
+        if self._last is not None and len(self._lengths) > 1:  # what is left is along b+ - b, where a step is feasible
+            expected = expected + self._last.times(-self._lengths[1])
+        return self._best_step(expected.times(1 / self._lengths[0]), point), False
+
+    def _is_last(self, state: State) -> bool:
+        """Whether the gap is expected to be small enough after the next step."""
+        if not len(self._lengths) or not state.single or state.linear_columns:
+            return False
+        gap = relative_gap(state)
+        return ERROR * gap * gap / self._gap_before <= state.aim / state.scale
+
+    def _expected(self, ahead: np.ndarray, point: Point, state: State) -> np.ndarray | None:
+        """The change of b by a step of the lengths of the last one, or None if b >= 0 would cut it."""
+        change = self._lengths[0] * ahead
+        if self._last is not None and len(self._lengths) > 1:
+            change = change + self._lengths[1] * self._last.change
+        if self._lengths[0] < SHORTEST or point.longest(change) < 1:
+            return None
+        return state.without_opposites(np.maximum(point.b + change, 0.0)) - point.b
+
+    def _note(self, step: Step, ahead: np.ndarray, gap: float) -> None:
+        """Keep the lengths of a step, and the gap before it."""
+        directions = [ahead] if self._last is None else [ahead, self._last.change]
+        self._lengths = np.linalg.lstsq(np.column_stack(directions), step.change, rcond=1e-12)[0]
+        self._gap_before = gap
 
     def _best_step(self, toward: Step, point: Point) -> Step:
         line = best_of([toward], point)

@@ -17,9 +17,10 @@ from collections.abc import Callable
 
 from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, Products, State
+from .blas import one_blas_thread
 from .concave import ConcaveState
 from .kernel import KernelState, Sampling
-from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures, one_blas_thread
+from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures
 from .linear import MOST_FACTORED, Descent
 from .log_determinant import LogDeterminantState
 

@@ -24,13 +24,14 @@ FACE_MOVES = 20_000  # on one face: an ill-conditioned one must not outlast the 
 
 
 class Chooser(Protocol):
-    """What chooses the moves of one run: a solver, or an object of its own where choices depend on the stage."""
+    """What chooses the moves of one run: a solver, or an object of its own where choices depend on earlier ones."""
 
     @property
     def compiled(self) -> str | None: ...
 
     @property
-    def stage(self) -> int: ...
+    def history(self) -> tuple[int, ...]:
+        """What the next choices depend on beside the state, in counts that another process can go on from."""
 
     def choose(self, state: State) -> Move | Correction: ...
 
@@ -289,8 +290,8 @@ class State(ABC):
         """These weights less what two variables of one row, of opposite signs, have in common."""
         return weights
 
-    def product(self, weights: np.ndarray) -> np.ndarray:
-        """K times these weights, of a state that is ``smooth``."""
+    def product(self, weights: np.ndarray, exact: bool = False) -> np.ndarray:
+        """K times these weights, of a state that is ``smooth``; ``exact``: in double where there is weight."""
         raise TypeError("a state that is not smooth has no such products")
 
     def is_stopped(self) -> bool:

@@ -170,7 +170,7 @@ class KernelState(State):
 
     def move(self, move: Move | Correction) -> None:
         if isinstance(move, Correction) and move.products is not None:
-            self.core.place(move.weights, move.products, move.afresh)
+            self.core.place(move.weights, move.products, move.afresh, move.exact)
         elif isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
             self.core.correct(variables, weights, move.scale, move.growth, move.fused, move.afresh)
@@ -245,11 +245,12 @@ class KernelState(State):
     def without_opposites(self, weights: np.ndarray) -> np.ndarray:
         return self.problem.without_opposites(weights)
 
-    def product(self, weights: np.ndarray) -> np.ndarray:
-        return np.asarray(self.core.product(weights))
+    def product(self, weights: np.ndarray, exact: bool = False) -> np.ndarray:
+        return np.asarray(self.core.product(weights, exact))
 
     def solve_on(self, variables: np.ndarray, effort: Effort) -> Correction:
         listed, capacity = np.asarray(variables, np.int32), int(min(self.largest_face, self.size))
+        self.problem.gram.expect(self.problem.rows[listed])
         found, weights, scale, growth = self.core.solve_on(listed, capacity, *effort[:4])
         return Correction(found, weights, scale, growth, fused=True)
 

@@ -8,19 +8,17 @@ With F the landmarks, K the kernel values with signs and bias, and L L' = K_FF:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from functools import cache
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cholesky, cython_blas, solve_triangular
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 from .. import _core
 from .._core import Features, FullState32, FullState64, StopToken
 from ..passes import ShardedRows, Stack, is_sharded, verbs
 from ..passes.sharded import Places, Work
 from ..problems import Quadratic
+from .blas import one_blas_thread
 
 Verb = Callable[..., np.ndarray]
 
@@ -28,16 +26,6 @@ FEATURE_BYTES = 4
 POWERS = 15
 PART = 8192  # rows of Z at a time, where they are copied
 JITTER = 1e-5  # least that is added to K_FF, as a part of its mean diagonal: single precision resolves no more
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """BLAS with one thread: its sums would depend on their number. The core calls it from threads of its own."""
-    return _libraries().limit(limits=1, user_api="blas")
 
 
 def cholesky_factor(values: np.ndarray) -> np.ndarray:

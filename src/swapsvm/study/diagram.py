@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..extras import needed_by
 from .statistics import RankDiagram
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Label(NamedTuple):
 
 def draw_ranks(diagram: RankDiagram, title: str = "") -> Figure:
     """Draw the diagram of ``rank_diagram``; the best method is on the left."""
-    from matplotlib.figure import Figure
+    with needed_by("the report"):
+        from matplotlib.figure import Figure
 
     methods = len(diagram.names)
     labels = list(place_labels(diagram))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
 
 import numpy as np
 
+from ..extras import needed_by
 from .protocol import METHODS
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def drawn(draw: Callable[Arguments, Figure]) -> Callable[Arguments, str]:
 
     @wraps(draw)
     def as_svg(*args: Arguments.args, **kwargs: Arguments.kwargs) -> str:
-        import matplotlib
+        with needed_by("the report"):
+            import matplotlib
 
         text = io.StringIO()
         with matplotlib.rc_context(STYLE):
@@ -86,7 +88,8 @@ def drawn(draw: Callable[Arguments, Figure]) -> Callable[Arguments, str]:
 
 def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figure, list[Axes]]:
     """An empty figure with panels side by side."""
-    from matplotlib.figure import Figure
+    with needed_by("the report"):
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     panels = figure.subplots(1, columns, sharey=sharey, squeeze=False)
@@ -122,7 +125,8 @@ def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method:
 
 def reference(label: str) -> Artist:
     """A dotted line of the legend."""
-    from matplotlib.lines import Line2D
+    with needed_by("the report"):
+        from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, **DOTTED)
 
@@ -136,7 +140,8 @@ def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
 
 def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Sequence[Artist] = ()) -> None:
     """One line above the panels."""
-    from matplotlib.lines import Line2D
+    with needed_by("the report"):
+        from matplotlib.lines import Line2D
 
     handles: list[Artist] = [
         Line2D([], [], label=METHODS[method], **{**marker_of(method, False), **line_of(method), "linestyle": "-"})
@@ -153,7 +158,8 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Seq
 
 def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
     """Few ticks with readable numbers: 0.1, 1, 10 near one, else powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    with needed_by("the report"):
+        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis, (low, high) = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..datasets import DatasetError
 from ..datasets.loading import obtain
 from ..datasets.registry import find_entry
+from ..extras import needed_by
 from ..plotting import require_extra
 from ..writing import whole_file
 from . import records
@@ -100,8 +101,9 @@ def write_report(folder: Path) -> None:
 @contextmanager
 def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], object]]:
     """A bar on stderr with the estimated remaining time; lines if stderr is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    with needed_by("the report"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     remaining = RemainingTime(trials)
     console = Console(stderr=True, highlight=False)

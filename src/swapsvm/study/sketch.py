@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..extras import needed_by
 from ..rays import Away, Ray, SwapRay, Toward
 from .drawing import INK, QUIET, Keywords, canvas, drawn
 
@@ -69,8 +70,9 @@ def sketch_steps() -> list[Step]:
 @drawn
 def simplex_sketch() -> Figure:
     """Toward, away and swap from one point: dashed to the boundary, an arrow to the largest g."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon
+    with needed_by("the report"):
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Polygon
 
     figure, (axes,) = canvas(4.6)
     weights = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60.0
