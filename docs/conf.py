@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,13 @@ import swapsvm
 
 HERE = Path(__file__).parent
 REPRODUCTION = HERE / "reproduction" / "report.html"  # made by `swapsvm reproduce`; linked if it exists
+WAY_BACK = (
+    '<p style="grid-column: 1 / -1; margin: 0; padding: 0.6rem 1.5rem; border-bottom: 1px solid #dde2ea">'
+    '<a href="../index.html">swapsvm</a> / <a href="../benchmarks/index.html">Benchmarks</a> / '
+    '<a href="../benchmarks/study.html">The study of the paper</a></p>'
+)
 
-sys.path.insert(0, str(HERE / "_extensions"))
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent)]  # the charts are drawn by the package benchmarks
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "swapsvm"
@@ -30,6 +34,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
+    "executed",
+    "api_pages",
 ]
 exclude_patterns = ["build", "reproduction", "_extensions"]
 
@@ -39,8 +45,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"
 myst_heading_anchors = 3
 myst_substitutions = {
     "reproduction": (
-        "Its tables, tests and figures, and a verdict on each claim of the paper: "
-        '<a href="../reproduction/report.html">the report of a complete run</a>.'
+        '<a href="../reproduction/report.html">The report of a complete run</a> has all tables, tests and figures.'
         if REPRODUCTION.exists()
         else "This copy of the site was built without a complete run."
     )
@@ -49,7 +54,8 @@ myst_substitutions = {
 # ---- API ----------------------------------------------------------------------------------------------------------
 
 autodoc_member_order = "bysource"
-autodoc_default_options = {"exclude-members": "__version__, set_fit_request, set_score_request"}  # not ours
+REQUESTS = "set_fit_request, set_partial_fit_request, set_score_request"  # scikit-learn's
+autodoc_default_options = {"exclude-members": f"__version__, {REQUESTS}"}
 autodoc_typehints = "none"  # numpydoc's sections say the types in words
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -69,6 +75,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "thumbnail_size": (640, 360),
     "write_computation_times": False,
+    "doc_module": ("swapsvm",),
+    "backreferences_dir": "examples/backreferences",
     "min_reported_time": 1e9,
     "copyfile_regex": r"$^",
 }
@@ -91,11 +99,12 @@ html_theme_options = {
 
 
 def copy_reproduction(app: Any, error: Exception | None) -> None:
-    """Copy the report of the study, which is one self-contained file."""
+    """Copy the report of the study, which is one self-contained file, and add a way back to the site."""
     if error is None and REPRODUCTION.exists():
         target = Path(app.outdir) / "reproduction"
         target.mkdir(exist_ok=True)
-        shutil.copy(REPRODUCTION, target)
+        report = REPRODUCTION.read_text("utf-8")
+        (target / REPRODUCTION.name).write_text(report.replace("<body>", f"<body>\n{WAY_BACK}", 1), "utf-8")
 
 
 def keep_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
