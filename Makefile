@@ -21,11 +21,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
+# The targets share what is compiled.
+BUILD = -C build-dir=build/install
+
 install: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[test,lint]" -C cmake.define.SWAPSVM_TESTS=ON -C build-dir=build/install
+	$(BIN)/python -m pip install --quiet ".[test,lint]" -C cmake.define.SWAPSVM_TESTS=ON $(BUILD)
 
 demo: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[demo]"
+	$(BIN)/python -m pip install --quiet ".[demo]" $(BUILD)
 	$(BIN)/swapsvm demo
 
 # Several test processes share the processors; the tests of threads request theirs explicitly.
@@ -51,7 +54,7 @@ stub: install
 # The site, from the sources in docs/ and the scripts in examples/, which are executed. A warning is an error. The built
 # pages load nothing from elsewhere.
 docs: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[docs]"
+	$(BIN)/python -m pip install --quiet ".[docs]" $(BUILD)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/build/html
 	$(BIN)/python docs/check_offline.py docs/build/html
 
@@ -94,7 +97,7 @@ test-newest: REQUIREMENTS = --upgrade --pre numpy scipy scikit-learn
 # Raw results go to $(RESULTS).jsonl and continue there if interrupted; the report to $(RESULTS)/report.md. Peers that
 # cannot be installed are skipped.
 bench bench-quick: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[demo]"
+	$(BIN)/python -m pip install --quiet ".[demo]" $(BUILD)
 	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is skipped"; done
 	$(BIN)/python -m benchmarks.run --verify --output $(RESULTS).jsonl $(if $(filter bench-quick,$@),--quick) $(OPTIONS)
 	$(BIN)/python -m benchmarks.report $(RESULTS).jsonl --output $(RESULTS)
@@ -106,7 +109,7 @@ bench-kinds bench-held-back: RESULTS = results/bench-kinds
 bench-kinds: SUITES = kinds kinds-tuned growth largest
 bench-held-back: SUITES = held-back held-back-tuned
 bench-kinds bench-held-back: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[demo]"
+	$(BIN)/python -m pip install --quiet ".[demo]" $(BUILD)
 	for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "$$peer is skipped"; done
 	$(BIN)/python -m benchmarks.kinds.tune $(if $(filter bench-held-back,$@),--held-back)
 	$(BIN)/python -m benchmarks.run --verify --limit 120 --output $(RESULTS).jsonl --suites $(SUITES) $(OPTIONS)
