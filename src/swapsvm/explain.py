@@ -119,7 +119,7 @@ def product_kernel_model(model: Model, output: int = 0) -> ProductKernelModel:
         kernel_type="rbf",
         intercept=function.intercept,
     )
-    found.predict = function.predict  # shapiq refuses explainers of objects without it
+    vars(found)["predict"] = function.predict  # shapiq refuses explainers of objects without it
     return found
 
 

@@ -34,7 +34,7 @@ class Solver(ABC):
         return state.start_variables(count, rng)
 
     def chooser(self, history: tuple[int, ...] = ()) -> Chooser:
-        """What chooses the moves of one run, after choices of this history. A solver without a history does so itself."""
+        """What chooses the moves of one run, after choices of this history; a solver without a history is its own."""
         return self
 
     @abstractmethod

@@ -64,9 +64,9 @@ class Block(Solver):
 class WorkingSets:
     """The moves of one run.
 
-    ``stage`` counts the variables looked at and, of a small problem, steps on all of them. ``before`` and ``now`` are the
-    numbers of support vectors on the last two samples, each twice the one before. A run that has ``settled`` for blocks
-    takes no other steps.
+    ``stage`` counts the variables looked at and, of a small problem, steps on all of them. ``before`` and ``now`` are
+    the numbers of support vectors on the last two samples, each twice the one before. A run that has ``settled`` for
+    blocks takes no other steps.
     """
 
     compiled = None
