@@ -200,10 +200,10 @@ def report(lines: list[dict[str, Any]]) -> str:
 
 
 def ratio_of(line: dict[str, Any], ours: dict[str, Any], clock: str) -> float | None:
-    """Of a search that was ended it is a lower bound; its CPU seconds are unknown."""
+    """A lower bound for a search that was ended; None if its CPU seconds, or a tick of ours, are unknown."""
     least = line["limit"] if clock == "seconds" else None
     taken = line.get(clock, least)
-    return taken / ours[clock] if taken and clock in ours else None
+    return taken / ours[clock] if taken and ours.get(clock) else None
 
 
 def cells_of(line: dict[str, Any], ratio: float | None) -> list[str]:
