@@ -324,6 +324,16 @@ def test_ctrl_c_while_the_commands_are_imported(monkeypatch, capsys):
     assert capsys.readouterr().err == "swapsvm: interrupted\n"
 
 
+def test_a_search_without_a_scored_candidate_says_so(numbers, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("swapsvm.fitting.session.Session.each", interrupted)
+    assert main(["tune", numbers, "model", "--task", "regress"]) == 130
+    assert capsys.readouterr().err.endswith("swapsvm: interrupted before a candidate was scored on all folds\n")
+    assert not Path("model").exists()
+
+
 def test_progress_ends_with_a_certified_line_and_can_be_silenced(numbers, capsys):
     assert main(["train", numbers, "model", "-s", "3"]) == 0
     *_, last = capsys.readouterr().err.splitlines()

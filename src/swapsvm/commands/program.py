@@ -39,12 +39,12 @@ def run(argv: Sequence[str]) -> int:
     except (ImportError, MemoryError, OSError, ValueError) as error:
         sys.stderr.write(f"swapsvm: error: {one_line(error)}\n")
         return BAD_REQUEST
-    except KeyboardInterrupt:
-        sys.stderr.write("swapsvm: interrupted\n")
+    except KeyboardInterrupt as stop:  # with a message where there is nothing to keep
+        sys.stderr.write(f"swapsvm: {one_line(stop) or 'interrupted'}\n")
         return INTERRUPTED
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The message without line breaks and, for files that the system refuses, without the error number."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
