@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 import swapsvm
 from swapsvm import Checkpoint, ConvergenceWarning
 from swapsvm.datasets import Shards
+from swapsvm.kernels import Linear, Rbf, Sum
 from swapsvm.passes.files import FileRows
 
 dask = pytest.importorskip("dask")
@@ -96,6 +97,13 @@ def test_frames(client):
     np.testing.assert_array_equal(found.compute(), model.to_local().predict(pd.DataFrame(X, columns=names)))
     assert found.compute().index[0] == 7
     assert model.score(frame, labels) == pytest.approx(np.mean(found.compute() == Y))
+
+
+def test_sums_of_kernels(client):
+    kernel = Sum([(Rbf(gamma="scale"), slice(0, 3)), (Linear(), [3, 4])])
+    model, expected = SVC(kernel=kernel).fit(chunked(X, 1000), Y), swapsvm.SVC(kernel=kernel).fit(X, Y)
+    assert model.n_passes_ > 2
+    assert model.primal_value_ >= expected.dual_value_ and expected.primal_value_ >= model.dual_value_
 
 
 def test_delayed_sparse_chunks_and_empty_ones(client):

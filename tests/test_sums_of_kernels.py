@@ -264,10 +264,25 @@ def test_a_name_that_is_missing_is_refused_with_those_that_exist():
         SVC(kernel=Sum([(Linear(), "age")])).fit(pd.DataFrame(X[:, :2], columns=["a", "b"]), y)
 
 
-def test_rows_in_shards_are_refused():
-    X, y = data(60)
-    with pytest.raises(ValueError, match=r"kernel=Sum.* needs all rows in memory"):
-        SVC(kernel=KERNEL).fit(datasets.Shards([X], memory_limit=1), y)
+RULES = Sum([(Rbf(gamma="scale"), slice(0, 3)), (Rbf(gamma="mean_sq_dist"), [4, 6]), (Laplacian(gamma="cvm"), [5])])
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("kernel", [KERNEL, RULES, Rbf(gamma="scale")], ids=["numbers", "rules", "one kernel"])
+def test_rows_in_shards(store, kernel):
+    X, y = data(200)
+    X = store(X)
+    whole = SVC(kernel=kernel, tol=1e-5).fit(X, y)
+    shards = datasets.Shards([X[:70], X[70:]], memory_limit=20_000)
+    found = SVC(kernel=kernel, tol=1e-5).fit(shards, y)
+    assert found.relative_gap_ <= 1e-5
+    np.testing.assert_allclose(found.decision_function(X), whole.decision_function(X), atol=2e-2)
+    np.testing.assert_array_equal(found.predict(shards), found.predict(X))
+    np.testing.assert_allclose(*[numbers_of(model.model_.vectors.kernel) for model in (whole, found)], rtol=1e-12)
+
+
+def numbers_of(kernel):
+    return [term.gamma for term, _ in kernel.terms] if kernel is RULES else []
 
 
 def test_models_of_few_vectors_are_certified():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from swapsvm import SVC, SVDD, SVR, OneClassSVM, maximize
@@ -337,7 +338,7 @@ def test_a_step_that_is_expected_to_be_the_last_saves_a_product(features, monkey
 
 def test_the_first_step_is_solved_as_far_as_what_landmarks_leave_out_allows():
     state = opened(OneClass.of(Gram(Rbf(gamma=0.1), np.random.default_rng(0).standard_normal((500, 2))), 1e-3))
-    state.aim = 1e-4 * state.scale
+    state._aim = 1e-4, 0.0
     r, ridge = np.full(500, 1e-3), np.full(500, 1000.0)
     assert relative_gap_left(1000 * r, ridge, state) == pytest.approx(0.5e-3**2 * 1e6)
     assert relative_gap_left(r, ridge, state) == pytest.approx(1e-4)  # no more than the run needs
@@ -632,3 +633,15 @@ def minimize_scale(K, b, ridge):
         return 0.5 * t * t * norm + 0.5 * np.sum(np.maximum(1 - t * products, 0) ** 2 / ridge)
 
     return min(primal(1.0), minimize_scalar(primal, bounds=(0, 10), method="bounded", options={"xatol": 1e-12}).fun)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9])
+def test_steps_do_not_depend_on_how_many_are_made_at_a_time(seconds, monkeypatch):
+    """The time that moves take decides how many are made until the stop rule is asked again."""
+    X, y = make_classification(5000, 10, random_state=1)
+    whole = SVC(n_jobs=1).fit(X, y)
+    assert whole.results_[0].trace.kinds["surrogate"] > 2
+    monkeypatch.setattr("swapsvm.run.SECONDS_PER_CALL", seconds)
+    model = SVC(n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, whole.dual_coef_)
+    assert model.n_evaluations_ == whole.n_evaluations_

@@ -107,7 +107,7 @@ class Gram:
         if is_sharded(self.X):
             return self._open_passes(self.X, budget, threads)
         if isinstance(self.kernel, Sum):
-            return cls.from_terms(_terms(self.kernel, self.X), self.groups, budget, threads)
+            return cls.from_terms(self.kernel.compiled(self.X), self.groups, budget, threads)
         if self._dots is not None:
             return cls.from_dots(self._dots, self._rows(), self.kernel.spec(), self.groups, budget, threads)  # type: ignore[arg-type]  # of one type
         return cls.from_rows(self._rows(), self.kernel.spec(), self.groups, budget, threads)
@@ -240,12 +240,6 @@ def _checked_matrix(K: Matrix, dtype: np.dtype) -> np.ndarray:
                 "a precomputed kernel matrix must be symmetric; if rounding is the cause, use (K + K.T) / 2"
             )
     return values
-
-
-def _terms(kernel: Sum, X: Matrix) -> tuple[tuple[Rows, _core.KernelSpec, float], ...]:
-    """The terms of a sum as the core takes them, each with rows of its own columns."""
-    parts = kernel.parts(X)
-    return tuple((as_rows(*without_empty_columns(own)), part.spec(), weight) for part, own, weight in parts)
 
 
 def _function_diagonal(kernel: Function, X: Matrix) -> np.ndarray:

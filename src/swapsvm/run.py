@@ -273,7 +273,7 @@ class Run:
         tol, eps = max(margin * self._stop.tol, next_gap), margin * self._stop.eps
         self._certain = False
         offset = self._timer.seconds()
-        aim = margin * self._stop.target(self.state.scale)
+        aim = margin * self._stop.tol, margin * self._stop.eps
         ran = self.state.run(self._chooser, Limits(moves, tol, eps, self.iteration, aim))
         self.trace.add(ran.records, ran.kinds, offset, self._timer.seconds(), self._earlier_evaluations)
         self.iteration += ran.moves

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_y
 
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..datasets import Shards
-from ..kernels import Kernel
+from ..kernels import Function, Kernel, Precomputed
 from ..passes import ShardedRows
 from ..passes.files import FileRows, opened
 
@@ -68,9 +68,10 @@ def check_supported(settings: SolverSettings) -> None:
         raise ValueError(
             f"solver={settings.solver!r} needs all rows in memory: rows in shards are trained by solver='block'"
         )
-    if not isinstance(settings.kernel, str) or settings.kernel == "precomputed":
-        name = settings.kernel if isinstance(settings.kernel, str | Kernel) else "a function"
-        raise ValueError(f"kernel={name!r} needs all rows in memory: rows in shards need one of the named kernels")
+    kernel = settings.kernel
+    if not isinstance(kernel, str | Kernel) or kernel == "precomputed" or isinstance(kernel, Precomputed | Function):
+        name = kernel if isinstance(kernel, str | Kernel) else "a function"
+        raise ValueError(f"kernel={name!r} needs all rows in memory: rows in shards need a kernel of the package")
 
 
 def checked_targets(estimator: BaseEstimator, X: Elsewhere, y: ArrayLike | None, y_numeric: bool = False) -> np.ndarray:

@@ -194,7 +194,8 @@ def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
 def _fits_single(kernel: Kernel, X: Matrix) -> bool:
     """Whether squares, products and kernel values stay well within the range of float32."""
     if isinstance(kernel, Sum):
-        return all(_fits_single(part, own) and 1e-2 <= weight <= 1e2 for part, own, weight in kernel.parts(X))
+        parts = [(part, X if is_sharded(X) else own, weight) for part, own, weight in kernel.parts(X)]
+        return all(_fits_single(part, own) and 1e-2 <= weight <= 1e2 for part, own, weight in parts)
     largest = X.look.largest if is_sharded(X) else _largest(X)
     if largest == 0:
         return True

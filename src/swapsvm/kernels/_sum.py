@@ -8,8 +8,11 @@ from typing import TypeGuard
 
 import numpy as np
 
+from .. import _core
 from ..arrays import Matrix
+from ..columns import without_empty_columns
 from ..parameters import check_number
+from ..rows import Rows, as_rows
 from ._bandwidth import resolve_gamma
 from ._formulas import Kernel, Linear, Scaled
 
@@ -78,6 +81,11 @@ class Sum(Kernel):
         for (kernel, columns), weight in zip(self.terms, weights, strict=True):
             yield kernel, _taken(X, positions(columns, X.shape[1])), weight
 
+    def compiled(self, X: Matrix) -> tuple[tuple[Rows, _core.KernelSpec, float], ...]:
+        """The terms as the core takes them, each with rows of its own columns."""
+        parts = self.parts(X)
+        return tuple((as_rows(*without_empty_columns(own)), part.spec(), weight) for part, own, weight in parts)
+
     def values(self, X: Matrix, Z: Matrix) -> np.ndarray:
         parts = zip(self.parts(X), self.parts(Z), strict=True)
         return np.sum([weight * kernel.values(own, other) for (kernel, own, weight), (_, other, _) in parts], axis=0)
@@ -143,6 +151,8 @@ def _position(name: str, names: Names) -> int:
 
 
 def _taken(X: Matrix, places: tuple[int, ...]) -> Matrix:
+    if hasattr(X, "some_columns"):  # rows that lie elsewhere
+        return X.some_columns(places)
     first, last = places[0], places[-1]
     if places == tuple(range(first, last + 1)):
         return X[:, first : last + 1]

@@ -184,16 +184,25 @@ class ShardedRows(ABC):
         looks = self.each(Work(look_at, None, None, ()), np.arange(len(self)))
         return sum_of_looks(look.from_row(int(places[0])) for places, look in looks)
 
-    def column_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def some_columns(self, places: tuple[int, ...]) -> SomeColumns:
+        """A group of columns of all rows."""
+        return SomeColumns(self, places)
+
+    def column_moments(
+        self, shares: np.ndarray, places: tuple[int, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of each column, of rows with these shares; sparse columns that are empty may be missing."""
         shift = 0.0 if self.is_sparse else self[np.zeros(1, np.int64)][0].astype(np.float64)
         parts = self.each_row(Work(moments, None, None, (shift,)), (shares,))
         mean, square = sum(part[0] for part in parts), sum(part[1] for part in parts)
         if is_sparse(mean):
             mean, square = mean.tocsr(), square.tocsr()
-            places = np.union1d(mean.indices, square.indices)
-            mean, square = (np.asarray(sums[:, places].todense()).ravel() for sums in (mean, square))
-        return np.asarray(mean + shift, np.float64), np.maximum(square - mean**2, 0.0).astype(np.float64)
+            filled = np.union1d(mean.indices, square.indices) if places is None else np.array(places)
+            mean, square = (np.asarray(sums[:, filled].todense()).ravel() for sums in (mean, square))
+        means, variances = np.asarray(mean + shift, np.float64), np.maximum(square - mean**2, 0.0).astype(np.float64)
+        if places is None or self.is_sparse:
+            return means, variances
+        return means[list(places)], variances[list(places)]
 
     def affordable(self, rows: np.ndarray) -> Iterable[slice]:
         """Parts of a list of rows that can be brought here at a time."""
@@ -203,6 +212,26 @@ class ShardedRows(ABC):
     def map(self, function: Callable[[Matrix], np.ndarray]) -> np.ndarray:
         """What a function makes of all rows, piece by piece, in their order."""
         return np.concatenate(self.each_row(Work(function, None, None, ())))
+
+
+@dataclass(frozen=True, eq=False)
+class SomeColumns:
+    """A group of columns of rows that lie elsewhere, as far as a rule for gamma looks at them."""
+
+    rows: ShardedRows
+    places: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.rows), len(self.places)
+
+    def column_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of each of the columns, of rows with these shares."""
+        return self.rows.column_moments(shares, self.places)
+
+    def __getitem__(self, some: slice) -> Matrix:
+        return self.rows[some][:, list(self.places)]
 
 
 def is_sharded(X: object) -> TypeGuard[ShardedRows]:

@@ -12,7 +12,7 @@ from .. import _core
 from .._core import StopToken
 from ..arrays import Matrix
 from ..columns import stacked, without_empty_columns
-from ..kernels import Kernel
+from ..kernels import Kernel, Sum
 from ..rows import as_rows
 
 
@@ -34,7 +34,11 @@ class Stack:
         every = np.arange(matrix.shape[0], dtype=np.int32)
         self.vectors, self.rows = every[:count], every[count:]
         gram = _core.Gram32 if how.single else _core.Gram64
-        self.gram = gram.from_rows(as_rows(*without_empty_columns(matrix)), how.kernel.spec(), [every], 0, how.threads)
+        if isinstance(how.kernel, Sum):
+            self.gram = gram.from_terms(how.kernel.compiled(matrix), [every], 0, how.threads)
+        else:
+            rows = as_rows(*without_empty_columns(matrix))
+            self.gram = gram.from_rows(rows, how.kernel.spec(), [every], 0, how.threads)
 
     def features(self, factor: np.ndarray, bias: float) -> _core.Features:
         """Those of the rows, with the vectors as landmarks and L of their kernel values."""

@@ -70,7 +70,7 @@ class Limits:
     tol: float = 0.0
     eps: float = 0.0
     iteration: int = 0  # number of the last iteration so far
-    aim: float = 0.0  # the gap of the whole run, which a large step may go to at once
+    aim: tuple[float, float] = (0.0, 0.0)  # the relative and the absolute gap of the whole run
 
 
 class Products(NamedTuple):
@@ -124,7 +124,7 @@ class State(ABC):
     work = np.inf  # operations per kernel value
     bytes = 0  # budget of memory for kernel values and features
     whole: bool = False  # whether the problem can be solved at once, with all kernel values in memory
-    aim: float = 0.0  # the gap that the run wants to reach
+    _aim = (0.0, 0.0)  # the relative and the absolute gap of the run
     smooth: bool = False  # whether surrogate steps can be made: see Quadratic.smooth
     linear_columns: int = 0  # features of a linear kernel with the bias, of a state that is smooth; else 0
     _clock: Clock = staticmethod(time.perf_counter)
@@ -338,10 +338,19 @@ class State(ABC):
         """A more exact state of the problem, without weights yet, or None if there is none."""
         return None
 
+    @property
+    def aim(self) -> float:
+        """The gap that ends the run at the present scale: a large step may go there at once.
+
+        That of the scale at the last call of ``run`` would depend on how long the calls before it took.
+        """
+        tol, eps = self._aim
+        return max(eps, tol * self.scale)
+
     def run(self, chooser: Chooser, limits: Limits) -> Ran:
         """The loop: the solver chooses, the state moves. It tests in the order of the compiled loop (core/run.cpp)."""
         start, ran, records = time.perf_counter(), Ran(), []
-        self.aim = limits.aim
+        self._aim = limits.aim
         while ran.moves < limits.moves:
             if self.is_stopped():
                 break
