@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
 
 from swapsvm import SVC, ConvergenceWarning, Sampling, maximize
 from swapsvm.gram import Gram
-from swapsvm.kernels import Rbf
+from swapsvm.kernels import Function, Laplacian, Poly, Rbf
 from swapsvm.problems import L2SVC
+from swapsvm.rays import SwapRay
 from swapsvm.run import Run
 from swapsvm.solvers import SOLVERS, make_solver
 from swapsvm.state import KernelState, Limits
 from swapsvm.state.sampling import SampleLooks
 from swapsvm.stopping import make_stop
+
+from . import reference
 
 ROWS = np.random.default_rng(5).normal(size=(300, 4))
 
@@ -244,6 +248,139 @@ def test_an_estimator_passes_the_rule_on():
     )
     assert by_levels.samplings >= 15
     assert by_levels.trace.array()["gap"].tolist() != at_once.trace.array()["gap"].tolist()
+
+
+# ---- the cache of rows --------------------------------------------------------------------------------------------
+
+
+def cached_problem(cache_size, kernel=None, form=np.float64, sparse=False):
+    """300 rows of 40 features, and room for kernel values."""
+    X, y = make_classification(300, 40, n_informative=12, flip_y=0.1, random_state=3)
+    X = (np.where(np.abs(X) > 0.7, X, 0) if sparse else X).astype(form)
+    groups = [np.flatnonzero(y == 1), np.flatnonzero(y == 0)]
+    gram = Gram(kernel or Rbf(0.02), csr_array(X) if sparse else X, groups=groups, cache_size=cache_size, n_threads=1)
+    return L2SVC.of(gram, 0, 1, C=10.0)
+
+
+def sampled_run(problem, solver, moves=400):
+    """The moves of a run that samples 20 rows, and its state."""
+    state = KernelState(problem, sampling=Sampling(20, with_active=False), seed=5)
+    state.set_weights([0, 1, 298, 299], [0.25, 0.25, 0.25, 0.25])
+    before, weights = state.evaluations, []
+    for _ in range(moves // 10):
+        state.run(make_solver(solver), Limits(moves=10))
+        weights.append(state.weights.copy())
+    return np.array(weights), state, state.evaluations - before
+
+
+FORMS = [(np.float64, False), (np.float64, True), (np.float32, False), (np.float32, True)]
+
+
+@pytest.mark.parametrize(("form", "sparse"), FORMS, ids=["dense", "sparse", "dense32", "sparse32"])
+@pytest.mark.parametrize("kernel", [Rbf(0.02), Poly(0.02, 1.0, 3), Laplacian(0.02)], ids=["rbf", "poly", "laplacian"])
+@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2"])
+def test_the_cache_changes_no_bit_of_a_run(solver, kernel, form, sparse):
+    expected, without, most = sampled_run(cached_problem(0, kernel, form, sparse), solver)
+    assert without.cache_hits == 0
+    for megabytes in (0.001, 0.15, 0.3, 0.6, 100):
+        weights, state, evaluations = sampled_run(cached_problem(megabytes, kernel, form, sparse), solver)
+        np.testing.assert_array_equal(weights, expected)
+        assert evaluations <= most
+        assert megabytes < 1 or (evaluations < most / 2 and state.cache_hits > evaluations)
+
+
+def test_the_cache_is_bounded_and_evicts():
+    few, several, all_of_them = (sampled_run(cached_problem(size), "swap")[1:] for size in (0.15, 0.3, 100))
+    assert 0 < few[0].cache_hits < several[0].cache_hits < all_of_them[0].cache_hits
+    assert few[1] > several[1] > all_of_them[1]
+    gram = several[0].problem.gram.core
+    assert gram.cache_evictions > 100
+    assert 0 < gram.cache_bytes <= gram.cache_budget
+
+
+@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2"])
+def test_a_value_is_computed_once_or_twice(solver):
+    """Each row against each vertex that was ever active; some are computed again beside others that are missing."""
+    weights, state, evaluations = sampled_run(cached_problem(100), solver, 3000)
+    rows, ever_active = 300, (weights > 0).any(axis=0).sum()
+    assert state.samplings * 20 * 30 > 10 * rows * ever_active  # what it would take without
+    assert evaluations <= 2 * rows * ever_active
+
+
+@pytest.mark.parametrize("megabytes", [0, 0.15, 100])
+def test_scores_are_those_of_the_weights_whatever_was_kept(megabytes):
+    """Vertices leave and return, and their places in cached rows are given to others."""
+    problem = cached_problem(megabytes)
+    K = reference.kernel_values(problem.gram.kernel, problem.gram.X[problem.rows])
+    Q = np.outer(problem.signs, problem.signs) * (K + problem.bias) + np.eye(300) / 10.0
+    rng = np.random.default_rng(1)
+    state = KernelState(problem, sampling=Sampling(40, with_active=False), seed=2)
+    for _ in range(60):
+        active = rng.choice(300, size=rng.integers(1, 120), replace=False)
+        weights = np.zeros(300)
+        weights[active] = rng.dirichlet(np.ones(len(active)))
+        state.set_weights(active, weights[active])
+        sample = state.core.sample
+        np.testing.assert_allclose([state.core.score(v) for v in sample], (Q @ weights)[sample], rtol=0, atol=1e-12)
+        i, j = state.toward(), state.away()
+        found = state.search(SwapRay(i, j))
+        assert found.gain == pytest.approx(reference_gain(Q, weights, i, j), rel=1e-9)
+        assert state.second_order_away(i) == best_partner(Q, weights, i)
+
+
+def reference_gain(Q, weights, i, j):
+    score = Q @ weights
+    slope, curvature = 2 * (score[j] - score[i]), 2 * (Q[i, i] - 2 * Q[i, j] + Q[j, j])
+    step = min(slope / curvature, 1.0)
+    return max(0.0, step * slope - step**2 * curvature / 2) if slope > 0 else 0.0
+
+
+def best_partner(Q, weights, i):
+    score, active = Q @ weights, np.flatnonzero(weights)
+    rise = np.maximum(score[active] - score[i], 0.0)
+    gains = rise**2 / np.maximum(Q[i, i] - 2 * Q[i, active] + Q[active, active], 1e-300)
+    gains[active == i] = 0.0
+    return int(active[np.argmax(gains)]) if gains.any() else int(active[np.argmax(score[active])])
+
+
+def test_a_kernel_function_that_fails_leaves_no_values_behind():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    fails = [False]
+
+    def kernel(left, right):
+        if fails[0]:
+            raise RuntimeError("failed on purpose")
+        return np.exp(-0.3 * ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=2))
+
+    def state_of():
+        gram = Gram(Function(kernel), X, groups=[np.arange(60), np.arange(60, 120)], cache_size=10, n_threads=1)
+        state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=Sampling(20, with_active=False), seed=5)
+        state.set_weights([0, 60], [0.5, 0.5])
+        return state
+
+    broken, sound = state_of(), state_of()
+    for state in (broken, sound):
+        state.run(make_solver("swap"), Limits(moves=30))
+    held = broken.snapshot()
+    fails[0] = True
+    with pytest.raises(RuntimeError, match="on purpose"):
+        broken.run(make_solver("swap"), Limits(moves=300))
+    fails[0] = False
+    broken.restore(held)
+    for state in (broken, sound):
+        state.run(make_solver("swap"), Limits(moves=200))
+    np.testing.assert_array_equal(broken.weights, sound.weights)
+
+
+def test_a_result_tells_how_many_values_came_from_the_cache():
+    X, y = make_classification(400, 40, flip_y=0.1, random_state=0)
+    settings = {"gamma": 0.02, "C": 10, "solver": "swap", "sampling": 59}
+    kept, computed = (SVC(cache_size=size, **settings).fit(X, y).results_[0] for size in (100, 0))
+    assert kept.cache_hits > kept.evaluations and computed.cache_hits == 0
+    assert kept.evaluations < computed.evaluations / 3
+    np.testing.assert_array_equal(kept.weights, computed.weights)
+    whole = SVC(gamma=0.02, C=10, solver="swap").fit(X, y).results_[0]
+    assert whole.cache_hits == 0
 
 
 def test_samples_without_violators_do_not_outlast_a_limit_of_time():

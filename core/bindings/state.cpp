@@ -257,6 +257,7 @@ void bind_sampled_state(nb::module_& m, const char* name) {
            "half_linear"_a, "bias"_a, "radius"_a, "draw"_a)
       .def("look", [](S& s) { exclusively(s.gram(), [&] { s.look(); }); })
       .def_prop_ro("samplings", &S::samplings)
+      .def_prop_ro("cache_hits", &S::cache_hits)
       .def_prop_ro("sample", [](const S& s) { return to_numpy(s.sample()); }, nb::rv_policy::move);
 }
 

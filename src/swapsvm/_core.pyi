@@ -526,6 +526,9 @@ class SampledState32(State32):
     def samplings(self) -> int: ...
 
     @property
+    def cache_hits(self) -> int: ...
+
+    @property
     def sample(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
 class SampledState64(State64):
@@ -535,6 +538,9 @@ class SampledState64(State64):
 
     @property
     def samplings(self) -> int: ...
+
+    @property
+    def cache_hits(self) -> int: ...
 
     @property
     def sample(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...

@@ -71,6 +71,7 @@ class KernelState(State):
     smooth = property(lambda self: self.sampling is None and self.problem.smooth)
     tolerance = property(attrgetter("_looks.tolerance"))
     samplings = property(lambda self: self.core.samplings if self.sampling else 0)
+    cache_hits = property(lambda self: self.core.cache_hits if self.sampling else 0)
     evaluations = property(attrgetter("problem.gram.core.evaluations"))
     second_order_away = property(attrgetter("core.second_order_away"))
     violators = property(attrgetter("core.violators"))
