@@ -68,13 +68,12 @@ class Cache {
     free_.push_back(place);
   }
 
+  static int64_t line_bytes(int64_t length) { return length * int64_t(sizeof(V)) + int64_t(sizeof(Line)) + 64; }
   const CacheCounts& counts() const { return counts_; }
   int64_t used_bytes() const { return used_; }
   int64_t budget_bytes() const { return budget_; }
 
  private:
-  static int64_t line_bytes(int64_t length) { return length * int64_t(sizeof(V)) + int64_t(sizeof(Line)) + 64; }
-
   bool evict_one() {
     for (size_t looked = 0; looked < 2 * ring_.size(); ++looked) {
       hand_ = (hand_ + 1) % ring_.size();

@@ -136,6 +136,9 @@ class Gram {
   int64_t evaluations() const { return evaluations_; }
   void add_evaluations(int64_t count) { evaluations_ += count; }  // by Grams of the same rows for other threads
   const Cache<V>& cache() const { return cache_; }
+  Cache<V>& cache() { return cache_; }
+  // The first of 2^32 keys of lines that belong to a state: no other has them.
+  uint64_t keys_of_state() { return uint64_t{1} << 63 | ++states_ << 32; }
   std::mutex& mutex() { return mutex_; }
 
   StopToken* token = nullptr;  // stops computations from now on
@@ -257,6 +260,7 @@ class Gram {
   Slot slots_[2];
   SpareArray<V> spares_[2];
   int64_t evaluations_ = 0;
+  uint64_t states_ = 0;
   int threads_;
   double pace_[2] = {0, 0};  // seconds per value of products: in V, exact
   std::mutex mutex_;

@@ -4,9 +4,19 @@
 // the true toward vertex, which the next move then takes.
 #pragma once
 
+#include "row_cache.hpp"
 #include "state.hpp"
 
 namespace swapsvm {
+
+// What a sample consists of.
+struct Draw {
+  int64_t size;
+  bool with_active;     // the active variables are candidates too
+  bool balanced;        // segments take turns
+  bool outside_active;  // only inactive variables are drawn
+  uint64_t seed;
+};
 
 template <class V>
 class SampledState final : public State<V> {
@@ -15,13 +25,15 @@ class SampledState final : public State<V> {
       Base::shard_;
 
  public:
-  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, Radius radius, int64_t sample,
-               bool with_active, uint64_t seed)
+  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, Radius radius, Draw draw)
       : Base(std::move(gram), std::move(segments), std::move(terms), radius),
-        sample_(sample),
-        with_active_(with_active),
-        random_(seed * 0x9E3779B97F4A7C15ull + 1) {
-    if (sample < 1) throw std::invalid_argument("a sample must have at least one variable");
+        draw_(draw),
+        random_(draw.seed * 0x9E3779B97F4A7C15ull + 1) {
+    if (draw.size < 1) throw std::invalid_argument("a sample must have at least one variable");
+    for (const Segment& s : shard_.segments())
+      if (s.sign != 0 && s.count > 0) classes_.push_back(s);
+    if (gram_->linear_rows()) return;  // whose products need no kernel values
+    kept_ = std::make_unique<RowCache<V>>(gram_, int64_t(shard_.every_row().rows.size()));
   }
 
   void measure(Measure measure, bool scales) override {
@@ -30,14 +42,18 @@ class SampledState final : public State<V> {
   }
 
   int64_t samplings() const { return samplings_; }
+  int64_t cache_hits() const { return kept_ ? kept_->hits() : 0; }
+  const std::vector<Index>& sample() const { return candidates_; }  // the last one; none after a full pass
   Snapshot snapshot() const override {
     Snapshot s = Base::snapshot();
-    s.samplings = samplings_, s.random = random_;
+    s.samplings = samplings_, s.random = random_, s.cache_hits = cache_hits();
     return s;
   }
   void restore(const Snapshot& s) override {
     Base::restore(s);
     samplings_ = s.samplings, random_ = s.random;
+    if (kept_) kept_->set_hits(s.cache_hits);
+    follow();
   }
   void correct(const Correction& c) override {
     this->check_weights(c.variables, c.weights);
@@ -64,14 +80,15 @@ class SampledState final : public State<V> {
     ++samplings_;
     candidates_.clear();
     if (shard_.slack() >= 0) candidates_.push_back(Index(shard_.slack()));  // where weight can always go
-    for (int64_t k = 0; k < sample_; ++k) {
-      const Index v = Index(next() % uint64_t(this->size()));
-      if (!(with_active_ && point_[v] > 0)) candidates_.push_back(v);  // active ones are candidates anyway
+    for (int64_t k = 0; k < draw_.size; ++k) {
+      const Index v = drawn(k);
+      const bool left_out = draw_.with_active || draw_.outside_active;  // active ones are candidates anyway, or never
+      if (!(left_out && point_[v] > 0)) candidates_.push_back(v);
     }
     unknown_.clear();
     for (const Index v : candidates_)
       if (!(point_[v] > 0)) unknown_.push_back(v);
-    shard_.evaluate(unknown_, point_, false);
+    evaluate_sample();
     choose_vertices();
   }
 
@@ -96,11 +113,13 @@ class SampledState final : public State<V> {
  protected:
   double kernel(int64_t i, int64_t j) override {
     const Index other = Index(shard_.row(j));
+    if (kept_) return double(kept_->value(Index(shard_.row(i)), other));
     V value;
     gram_->line(shard_.row(i), {&other, 0, 1}, &value);
     return double(value);
   }
   void kernel_row(int64_t i, const std::vector<Index>& variables, std::vector<double>& out) override {
+    if (kept_ && &variables == &point_.active()) return kept_row(i, out);
     rows_.clear();
     for (const Index v : variables) rows_.push_back(Index(shard_.row(v)));
     line_.resize(rows_.size());
@@ -108,6 +127,7 @@ class SampledState final : public State<V> {
     out.assign(line_.begin(), line_.end());
   }
   void move_gradient(const Move& m) override {
+    follow();
     for (const Index v : point_.active()) shard_.set_h(v, m.scale * shard_.h()[v]);
     if (m.scale == 0.0) shard_.set_h(m.i, 0.0);
     if (m.add != 0 && shard_.sign(m.i) != 0) add_column(m.i, m.add);
@@ -121,9 +141,10 @@ class SampledState final : public State<V> {
       return difference > 0 || (difference == 0 && v < best);
     };
     if (point_.active().empty()) throw std::invalid_argument("a state without weights has no vertices");
-    int64_t low = with_active_ ? point_.active()[0] : candidates_[0], high = point_.active()[0];
+    const bool with_active = draw_.with_active || candidates_.empty();
+    int64_t low = with_active ? point_.active()[0] : candidates_[0], high = point_.active()[0];
     for (const Index v : point_.active()) {
-      if (with_active_ && better(v, low, -1)) low = v;
+      if (with_active && better(v, low, -1)) low = v;
       if (better(v, high, +1)) high = v;
     }
     for (const Index v : candidates_)
@@ -147,6 +168,51 @@ class SampledState final : public State<V> {
     return true;
   }
 
+  // The rows of the active variables, each once, are those whose kernel values are kept.
+  void follow() {
+    if (!kept_ || followed_ == point_.active()) return;
+    followed_ = point_.active();
+    rows_.clear(), signs_.clear();
+    for (const Index v : followed_) {
+      signs_.push_back(shard_.sign(v));
+      if (signs_.back() != 0) rows_.push_back(Index(shard_.row(v)));
+    }
+    columns_ = gram_->distinct(rows_);
+    kept_->follow(columns_.selection());
+  }
+  void kept_row(int64_t i, std::vector<double>& out) {
+    follow();
+    const V* values = kept_->row(Index(shard_.row(i)));
+    const std::vector<Index>& slots = kept_->active_slots();
+    out.assign(followed_.size(), 0.0);
+    for (size_t p = 0, k = 0; p < out.size(); ++p)
+      if (signs_[p] != 0) out[p] = double(values[slots[size_t(columns_.place[k++])]]);
+  }
+
+  // h of the sample, from kernel values that are kept if that pays.
+  void evaluate_sample() {
+    if (!kept_) return shard_.evaluate(unknown_, point_, false);
+    follow();
+    Combination all;
+    std::vector<double> coef(columns_.rows.size(), 0.0);
+    for (size_t p = 0, k = 0; p < followed_.size(); ++p) {
+      if (signs_[p] == 0) continue;
+      const Index column = columns_.place[k++];
+      coef[size_t(column)] += point_[followed_[p]] * signs_[p];
+      all.add(columns_.rows[size_t(column)], point_[followed_[p]] * signs_[p]);
+    }
+    rows_.clear();
+    for (const Index v : unknown_) rows_.push_back(Index(shard_.row(v)));
+    const DistinctRows sample = gram_->distinct(rows_);
+    std::vector<double> sums(sample.rows.size());
+    kept_->sums(sample.rows, coef.data(), sums.data());
+    const double of_bias = shard_.bias() * all.vectors().total;
+    for (size_t k = 0; k < unknown_.size(); ++k) {
+      const double sign = shard_.sign(unknown_[k]);
+      shard_.set_h(unknown_[k], sign == 0 ? 0.0 : sign * (sums[size_t(sample.place[k])] + of_bias));
+    }
+  }
+
   void add_column(int64_t v, double weight) {
     kernel_row(v, point_.active(), kernel_of_active_);
     for (size_t p = 0; p < point_.active().size(); ++p) {
@@ -165,6 +231,18 @@ class SampledState final : public State<V> {
     oracles_.excess = known + sampled * (unknown_.empty() ? 0.0 : others / double(unknown_.size()));
   }
 
+  // The k-th variable of a sample. Where nearly all variables are active, it can be an active one in any case.
+  Index drawn(int64_t k) {
+    constexpr int kAttempts = 100;
+    Index v = drawn_from(k);
+    for (int attempt = 1; draw_.outside_active && point_[v] > 0 && attempt < kAttempts; ++attempt) v = drawn_from(k);
+    return v;
+  }
+  Index drawn_from(int64_t k) {
+    if (!draw_.balanced) return Index(next() % uint64_t(this->size()));
+    const Segment& s = classes_[size_t(k) % classes_.size()];
+    return Index(s.offset + int64_t(next() % uint64_t(s.count)));
+  }
   uint64_t next() {  // splitmix64
     uint64_t z = (random_ += 0x9E3779B97F4A7C15ull);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -174,8 +252,13 @@ class SampledState final : public State<V> {
 
   std::vector<Index> candidates_, unknown_, rows_;
   std::vector<V> line_;
-  int64_t sample_, samplings_ = 0;
-  bool with_active_;
+  std::unique_ptr<RowCache<V>> kept_;  // of a kernel that is not linear
+  std::vector<Index> followed_;        // the active variables whose rows they are
+  std::vector<double> signs_;          // and their signs
+  DistinctRows columns_;               // these rows
+  std::vector<Segment> classes_;
+  Draw draw_;
+  int64_t samplings_ = 0;
   uint64_t random_;
 };
 

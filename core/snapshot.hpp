@@ -60,7 +60,7 @@ struct Snapshot {
   Improvement improvement;
   int64_t capacity = 0;                    // of the working set
   bool restricted = false, fresh = false;  // of a state that knows all of h
-  int64_t samplings = 0;                   // of a sampled state
+  int64_t samplings = 0, cache_hits = 0;   // of a sampled state
   uint64_t random = 0;
 
   // Throws if a problem of this many variables cannot have it: it may come from a file.
@@ -106,7 +106,7 @@ void for_each_field(S& s, Visit visit) {
   visit("exhausted", s.improvement.exhausted), visit("best_value", s.improvement.best_value);
   visit("best_gap", s.improvement.best_gap), visit("window_gap", s.improvement.window_gap);
   visit("capacity", s.capacity), visit("restricted", s.restricted), visit("fresh", s.fresh);
-  visit("samplings", s.samplings), visit("random", s.random);
+  visit("samplings", s.samplings), visit("cache_hits", s.cache_hits), visit("random", s.random);
 }
 
 }  // namespace swapsvm

@@ -2,17 +2,29 @@
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
 
-from swapsvm import SVC, ConvergenceWarning, Sampling
+from swapsvm import SVC, ConvergenceWarning, Sampling, maximize
 from swapsvm.gram import Gram
-from swapsvm.kernels import Rbf
+from swapsvm.kernels import Function, Laplacian, Poly, Rbf
 from swapsvm.problems import L2SVC
+from swapsvm.rays import SwapRay
+from swapsvm.run import Run
 from swapsvm.solvers import SOLVERS, make_solver
 from swapsvm.state import KernelState, Limits
+from swapsvm.state.sampling import SampleLooks
+from swapsvm.stopping import make_stop
+
+from . import reference
+
+ROWS = np.random.default_rng(5).normal(size=(300, 4))
 
 
 def problem(copies, dtype=np.float64):
@@ -90,6 +102,287 @@ def test_more_trust_takes_longer():
     assert drawn == sorted(drawn) and drawn[0] < drawn[2]
 
 
+class Scripted:
+    """Stands for a compiled state whose samples show these gaps, one after the other."""
+
+    def __init__(self, *gaps):
+        self.gaps, self.gap = list(gaps), 0.0
+
+    def look(self):
+        self.gap = self.gaps.pop(0)
+
+
+@pytest.mark.parametrize("trusted", [1, 2, 3, 7])
+def test_exactly_the_trusted_number_of_samples_ends_a_run(trusted):
+    looks, core = SampleLooks(Sampling(trusted=trusted)), Scripted(*[0.0] * 20)
+    assert looks.claim(core, 1e-6) == "sample"
+    assert len(core.gaps) == 20 - (trusted - 1)  # the first was drawn by the last move
+    result = at_the_optimum(Sampling(20, with_active=False, trusted=trusted))
+    assert result.samplings == trusted
+    assert result.iterations == 1
+
+
+def test_a_violator_starts_the_count_of_empty_samples_again():
+    looks, core = SampleLooks(Sampling(trusted=3)), Scripted(0.0, 5.0, 0.0, 0.0, 0.0)
+    assert looks.claim(core, 1e-6) is None
+    assert core.gaps == [0.0, 0.0, 0.0]
+    core.look()  # after the move that the violator led to
+    assert looks.claim(core, 1e-6) == "sample"
+    assert core.gaps == []
+
+
+def at_the_optimum(sampling, solver="swap2", eps=1e-6):
+    """A run that begins where no sample can have a violator."""
+    exact = maximize(problem(1), "swap2", tol=0, eps=1e-9)
+    return maximize(problem(1), solver, tol=0, eps=eps, start=exact.weights, sampling=sampling)
+
+
+@pytest.mark.parametrize(("trusted", "each"), [(None, 1), (1, 1), (4, 4)])
+def test_the_tolerance_falls_in_levels_to_that_of_the_run(trusted, each):
+    """0.01 / 2^13 > 1e-6 > 0.01 / 2^14: 14 levels, and the last one at 1e-6."""
+    looks, core = SampleLooks(Sampling(trusted=trusted, first_level=0.01)), Scripted(*[0.0] * 100)
+    reason = None
+    while reason is None:
+        reason = looks.claim(core, 1e-6)
+    assert reason == ("sample" if trusted else "unconfirmed")
+    assert (looks.level, 100 - len(core.gaps)) == (14, 15 * each - 1)
+    result = at_the_optimum(Sampling(20, with_active=False, trusted=trusted, first_level=0.01))
+    assert (result.samplings, result.iterations) == (15 * each, 1)
+
+
+def test_a_level_ends_only_at_a_sample_without_a_violator_of_it():
+    looks, core = SampleLooks(Sampling(trusted=1, first_level=0.01)), Scripted(0.004, 0.004, 0.002)
+    assert looks.claim(core, 1e-3) is None
+    assert (looks.level, looks.tolerance) == (2, 0.0025)  # 0.004 is below 0.01 and 0.005, and the next one is not
+    assert core.gaps == [0.002]
+    core.look()
+    assert looks.claim(Scripted(1.0), 1e-3) is None
+    assert looks.tolerance == 0.00125
+
+
+def test_a_tolerance_of_levels_never_falls_below_that_of_the_run():
+    looks = SampleLooks(Sampling(trusted=1, first_level=1e-4))
+    assert looks.claim(Scripted(), 1e-3) == "sample"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2", "cvm", "fcfw"])
+@pytest.mark.parametrize("trusted", [1, None])
+def test_every_solver_goes_through_the_levels(solver, trusted):
+    eps = 1e-4 if solver == "fw" else 1e-5
+    levels = int(np.ceil(np.log2(0.01 / eps)))
+    sampling = Sampling(60, with_active=solver == "fw", trusted=trusted, first_level=0.01, balanced=True)
+    state = KernelState(problem(4), sampling=sampling, seed=1)
+    run = Run(state, make_solver(solver), make_stop(0.0, eps, -1, None))
+    run.begin(None, 20, np.random.default_rng(0))
+    tolerances = []
+    until_stop = state.run
+    state.run = lambda chooser, limits: tolerances.append(max(state.tolerance, eps)) or until_stop(chooser, limits)
+    result = run.finish()
+    assert state.snapshot()["sampling_level"].item() == levels
+    assert result.samplings > levels
+    assert tolerances == sorted(tolerances, reverse=True)
+    assert len(set(tolerances)) >= 3  # moves were made at several levels
+    assert result.stop_reason in (("gap",) if trusted is None else ("sample", "gap"))
+    assert result.gap <= eps or trusted == 1
+
+
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 80), balanced=st.booleans(), outside=st.booleans())
+@settings(deadline=None, max_examples=50)
+def test_what_a_sample_consists_of(seed, size, balanced, outside):
+    few, many = 30, 270
+    gram = Gram(Rbf(0.2), ROWS, groups=[np.arange(few), np.arange(few, few + many)])
+    rule = Sampling(size, with_active=False, balanced=balanced, outside_active=outside)
+    state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=rule, seed=seed)
+    active = np.r_[0:25, 100:250]
+    state.set_weights(active, np.ones(len(active)))
+    sample = state.core.sample
+    assert len(sample) == size
+    assert ((sample >= 0) & (sample < few + many)).all()
+    if balanced:
+        assert (sample < few).sum() == (size + 1) // 2
+    if outside:
+        assert not np.isin(sample, active).any()
+    elif size > 20:
+        assert np.isin(sample, active).any()
+
+
+def test_a_sample_has_every_variable_that_may_be_drawn():
+    gram = Gram(Rbf(0.2), ROWS[:12], groups=[np.arange(4), np.arange(4, 12)])
+    for outside, expected in ((False, set(range(12))), (True, {2, 3, *range(7, 12)})):
+        rule = Sampling(300, with_active=False, balanced=True, outside_active=outside)
+        state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=rule, seed=0)
+        state.set_weights([0, 1, 4, 5, 6], np.ones(5))
+        seen = set()
+        for _ in range(20):
+            state.core.look()
+            seen |= set(state.core.sample.tolist())
+        assert seen == expected
+
+
+def test_where_every_variable_is_active_samples_outside_of_them_are_empty():
+    gram = Gram(Rbf(0.2), ROWS[:4], groups=[np.arange(2), np.arange(2, 4)])
+    rule = Sampling(8, with_active=False, trusted=1, outside_active=True)
+    state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=rule, seed=0)
+    state.set_weights(np.arange(4), np.arange(1.0, 5.0))
+    assert len(state.core.sample) == 0
+    assert state.toward() in range(4) and state.gap > 0  # then the active ones are all that is left to look at
+
+
+@pytest.mark.parametrize(("few", "expected"), [(150, 10), (3, 3)])
+def test_a_run_begins_with_as_many_rows_of_each_class(few, expected):
+    gram = Gram(Rbf(0.2), ROWS, groups=[np.arange(few), np.arange(few, 300)])
+    state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=59)
+    first = state.start_variables(20, np.random.default_rng(0))
+    assert ((first < few).sum(), (first >= few).sum()) == (expected, 10)
+    assert len(set(first)) == len(first)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_estimator_passes_the_rule_on():
+    X, y = make_classification(400, 6, flip_y=0.05, random_state=0)
+    rule = Sampling(60, with_active=False, trusted=1, first_level=0.01, balanced=True, outside_active=True)
+    settings = {"C": 10, "gamma": 0.2, "solver": "cvm", "tol": 0, "eps": 1e-6}
+    by_levels, at_once = (
+        SVC(sampling=replace(rule, first_level=first), **settings).fit(X, y).results_[0] for first in (0.01, None)
+    )
+    assert by_levels.samplings >= 15
+    assert by_levels.trace.array()["gap"].tolist() != at_once.trace.array()["gap"].tolist()
+
+
+# ---- the cache of rows --------------------------------------------------------------------------------------------
+
+
+def cached_problem(cache_size, kernel=None, form=np.float64, sparse=False):
+    """300 rows of 40 features, and room for kernel values."""
+    X, y = make_classification(300, 40, n_informative=12, flip_y=0.1, random_state=3)
+    X = (np.where(np.abs(X) > 0.7, X, 0) if sparse else X).astype(form)
+    groups = [np.flatnonzero(y == 1), np.flatnonzero(y == 0)]
+    gram = Gram(kernel or Rbf(0.02), csr_array(X) if sparse else X, groups=groups, cache_size=cache_size, n_threads=1)
+    return L2SVC.of(gram, 0, 1, C=10.0)
+
+
+def sampled_run(problem, solver, moves=400):
+    """The moves of a run that samples 20 rows, and its state."""
+    state = KernelState(problem, sampling=Sampling(20, with_active=False), seed=5)
+    state.set_weights([0, 1, 298, 299], [0.25, 0.25, 0.25, 0.25])
+    before, weights = state.evaluations, []
+    for _ in range(moves // 10):
+        state.run(make_solver(solver), Limits(moves=10))
+        weights.append(state.weights.copy())
+    return np.array(weights), state, state.evaluations - before
+
+
+FORMS = [(np.float64, False), (np.float64, True), (np.float32, False), (np.float32, True)]
+
+
+@pytest.mark.parametrize(("form", "sparse"), FORMS, ids=["dense", "sparse", "dense32", "sparse32"])
+@pytest.mark.parametrize("kernel", [Rbf(0.02), Poly(0.02, 1.0, 3), Laplacian(0.02)], ids=["rbf", "poly", "laplacian"])
+@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2"])
+def test_the_cache_changes_no_bit_of_a_run(solver, kernel, form, sparse):
+    expected, without, most = sampled_run(cached_problem(0, kernel, form, sparse), solver)
+    assert without.cache_hits == 0
+    for megabytes in (0.001, 0.15, 0.3, 0.6, 100):
+        weights, state, evaluations = sampled_run(cached_problem(megabytes, kernel, form, sparse), solver)
+        np.testing.assert_array_equal(weights, expected)
+        assert evaluations <= most
+        assert megabytes < 1 or (evaluations < most / 2 and state.cache_hits > evaluations)
+
+
+def test_the_cache_is_bounded_and_evicts():
+    few, several, all_of_them = (sampled_run(cached_problem(size), "swap")[1:] for size in (0.15, 0.3, 100))
+    assert 0 < few[0].cache_hits < several[0].cache_hits < all_of_them[0].cache_hits
+    assert few[1] > several[1] > all_of_them[1]
+    gram = several[0].problem.gram.core
+    assert gram.cache_evictions > 100
+    assert 0 < gram.cache_bytes <= gram.cache_budget
+
+
+@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2"])
+def test_a_value_is_computed_once_or_twice(solver):
+    """Each row against each vertex that was ever active; some are computed again beside others that are missing."""
+    weights, state, evaluations = sampled_run(cached_problem(100), solver, 3000)
+    rows, ever_active = 300, (weights > 0).any(axis=0).sum()
+    assert state.samplings * 20 * 30 > 10 * rows * ever_active  # what it would take without
+    assert evaluations <= 2 * rows * ever_active
+
+
+@pytest.mark.parametrize("megabytes", [0, 0.15, 100])
+def test_scores_are_those_of_the_weights_whatever_was_kept(megabytes):
+    """Vertices leave and return, and their places in cached rows are given to others."""
+    problem = cached_problem(megabytes)
+    K = reference.kernel_values(problem.gram.kernel, problem.gram.X[problem.rows])
+    Q = np.outer(problem.signs, problem.signs) * (K + problem.bias) + np.eye(300) / 10.0
+    rng = np.random.default_rng(1)
+    state = KernelState(problem, sampling=Sampling(40, with_active=False), seed=2)
+    for _ in range(60):
+        active = rng.choice(300, size=rng.integers(1, 120), replace=False)
+        weights = np.zeros(300)
+        weights[active] = rng.dirichlet(np.ones(len(active)))
+        state.set_weights(active, weights[active])
+        sample = state.core.sample
+        np.testing.assert_allclose([state.core.score(v) for v in sample], (Q @ weights)[sample], rtol=0, atol=1e-12)
+        i, j = state.toward(), state.away()
+        found = state.search(SwapRay(i, j))
+        assert found.gain == pytest.approx(reference_gain(Q, weights, i, j), rel=1e-9)
+        assert state.second_order_away(i) == best_partner(Q, weights, i)
+
+
+def reference_gain(Q, weights, i, j):
+    score = Q @ weights
+    slope, curvature = 2 * (score[j] - score[i]), 2 * (Q[i, i] - 2 * Q[i, j] + Q[j, j])
+    step = min(slope / curvature, 1.0)
+    return max(0.0, step * slope - step**2 * curvature / 2) if slope > 0 else 0.0
+
+
+def best_partner(Q, weights, i):
+    score, active = Q @ weights, np.flatnonzero(weights)
+    rise = np.maximum(score[active] - score[i], 0.0)
+    gains = rise**2 / np.maximum(Q[i, i] - 2 * Q[i, active] + Q[active, active], 1e-300)
+    gains[active == i] = 0.0
+    return int(active[np.argmax(gains)]) if gains.any() else int(active[np.argmax(score[active])])
+
+
+def test_a_kernel_function_that_fails_leaves_no_values_behind():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    fails = [False]
+
+    def kernel(left, right):
+        if fails[0]:
+            raise RuntimeError("failed on purpose")
+        return np.exp(-0.3 * ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=2))
+
+    def state_of():
+        gram = Gram(Function(kernel), X, groups=[np.arange(60), np.arange(60, 120)], cache_size=10, n_threads=1)
+        state = KernelState(L2SVC.of(gram, 0, 1, C=10.0), sampling=Sampling(20, with_active=False), seed=5)
+        state.set_weights([0, 60], [0.5, 0.5])
+        return state
+
+    broken, sound = state_of(), state_of()
+    for state in (broken, sound):
+        state.run(make_solver("swap"), Limits(moves=30))
+    held = broken.snapshot()
+    fails[0] = True
+    with pytest.raises(RuntimeError, match="on purpose"):
+        broken.run(make_solver("swap"), Limits(moves=300))
+    fails[0] = False
+    broken.restore(held)
+    for state in (broken, sound):
+        state.run(make_solver("swap"), Limits(moves=200))
+    np.testing.assert_array_equal(broken.weights, sound.weights)
+
+
+def test_a_result_tells_how_many_values_came_from_the_cache():
+    X, y = make_classification(400, 40, flip_y=0.1, random_state=0)
+    settings = {"gamma": 0.02, "C": 10, "solver": "swap", "sampling": 59}
+    kept, computed = (SVC(cache_size=size, **settings).fit(X, y).results_[0] for size in (100, 0))
+    assert kept.cache_hits > kept.evaluations and computed.cache_hits == 0
+    assert kept.evaluations < computed.evaluations / 3
+    np.testing.assert_array_equal(kept.weights, computed.weights)
+    whole = SVC(gamma=0.02, C=10, solver="swap").fit(X, y).results_[0]
+    assert whole.cache_hits == 0
+
+
 def test_samples_without_violators_do_not_outlast_a_limit_of_time():
     """A run that waits for this many empty samples in a row would never end by itself."""
     X, y = make_classification(3000, 6, flip_y=0.05, weights=[0.95], random_state=0)
@@ -102,7 +395,10 @@ def test_samples_without_violators_do_not_outlast_a_limit_of_time():
     assert model.stop_reason_ in ("max_time", "gap")
 
 
-@pytest.mark.parametrize("settings", [{"size": 0}, {"size": 1.5}, {"trusted": 0}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"size": 0}, {"size": 1.5}, {"trusted": 0}, *({"first_level": bad} for bad in (0, -1.0, np.inf, np.nan, "0.01"))],
+)
 def test_bad_samplings(settings):
     with pytest.raises(ValueError, match="must be a positive"):
         Sampling(**settings)

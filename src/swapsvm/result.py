@@ -43,6 +43,8 @@ class Result:
         reason of a user's own rule.
     iterations, evaluations, samplings : int
         Moves (the start counts as one), kernel values (or gradients) computed, samples drawn.
+    cache_hits : int
+        Kernel values of a sampled run that were taken from the cache instead: 0 if keeping them does not pay.
     certificate_seconds : float
         CPU time of this thread in the pass at the end that certified the gap.
     full_pass : bool
@@ -71,6 +73,7 @@ class Result:
     scale: float = float("nan")
     level: float = float("nan")
     known_products: Products | None = None
+    cache_hits: int = 0
 
     @property
     def relative_primal_gap(self) -> float:

@@ -71,6 +71,7 @@ class Run:
         self._certain = True  # whether value and gap are certified
         self._certificates = Certificates(state.largest_value, solver.stops_at)
         self._earlier_evaluations = -state.evaluations  # a Gram may have served others before
+        self._earlier_hits = 0
 
     def begin(self, start: np.ndarray | None, start_size: int, rng: np.random.Generator) -> None:
         """Set the first weights. This cannot be interrupted: every run has a first point."""
@@ -216,6 +217,7 @@ class Run:
         self._timer.limit(finer, self._stop.seconds)
         finer.set_weights(support, self.state.weights[support])
         self._earlier_evaluations += self.state.evaluations
+        self._earlier_hits += self.state.cache_hits
         self.state = finer
         self._certificates.restart()
         logger.info("continuing with kernel values in double")
@@ -253,7 +255,7 @@ class Run:
             if reason not in (None, "gap"):
                 return str(reason)
             aim = (1.0 if self._certain else self._certificates.margin) * progress.target
-            if progress.gap <= aim and (claim := self.state.claim(progress.target)):
+            if progress.gap <= max(aim, self.state.tolerance) and (claim := self.state.claim(progress.target)):
                 return claim
             if not self._timer.has_time_for_moves(self.state.certificate_seconds):
                 return self._reason_to_end("unconfirmed")
@@ -305,6 +307,7 @@ class Run:
             iterations=self.iteration,
             evaluations=progress.evaluations,
             samplings=self.state.samplings,
+            cache_hits=self.state.cache_hits + self._earlier_hits,
             certificate_seconds=self._certificate_seconds,
             trace=self.trace,
             full_pass=full_pass,
