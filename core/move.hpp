@@ -52,15 +52,16 @@ struct Summary {
 // Exact line search on g(a + t d) = g(a) + t slope - t^2 curvature / 2 over 0 <= t <= longest.
 struct Search {
   double step = 0.0;
-  double gain = 0.0;  // of the unclipped step: that is what SWAP compares ([SWAP14] Alg. 4)
+  double gain = 0.0;  // of the best step in [0, 1]: that is what SWAP compares ([SWAP14] Alg. 4)
   bool clipped = false;
 
   static Search along(double slope, double curvature, double longest) {
     if (!(slope > 0.0)) return {};
     const double infinity = std::numeric_limits<double>::infinity();
     const double best = curvature > 0.0 ? slope / curvature : infinity;
+    const double gain = best < 1.0 ? slope * slope / (2 * curvature) : slope - curvature / 2;
     // differs from [SWAP14]: the feasible step is min(step, bound), the paper prints max
-    return {std::min(best, longest), curvature > 0.0 ? slope * slope / (2 * curvature) : infinity, best >= longest};
+    return {std::min(best, longest), gain, best >= longest};
   }
 };
 

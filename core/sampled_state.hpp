@@ -8,6 +8,15 @@
 
 namespace swapsvm {
 
+// What a sample consists of.
+struct Draw {
+  int64_t size;
+  bool with_active;     // the active variables are candidates too
+  bool balanced;        // segments take turns
+  bool outside_active;  // only inactive variables are drawn
+  uint64_t seed;
+};
+
 template <class V>
 class SampledState final : public State<V> {
   using Base = State<V>;
@@ -15,13 +24,13 @@ class SampledState final : public State<V> {
       Base::shard_;
 
  public:
-  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, Radius radius, int64_t sample,
-               bool with_active, uint64_t seed)
+  SampledState(std::shared_ptr<Gram<V>> gram, std::vector<Segment> segments, Terms terms, Radius radius, Draw draw)
       : Base(std::move(gram), std::move(segments), std::move(terms), radius),
-        sample_(sample),
-        with_active_(with_active),
-        random_(seed * 0x9E3779B97F4A7C15ull + 1) {
-    if (sample < 1) throw std::invalid_argument("a sample must have at least one variable");
+        draw_(draw),
+        random_(draw.seed * 0x9E3779B97F4A7C15ull + 1) {
+    if (draw.size < 1) throw std::invalid_argument("a sample must have at least one variable");
+    for (const Segment& s : shard_.segments())
+      if (s.sign != 0 && s.count > 0) classes_.push_back(s);
   }
 
   void measure(Measure measure, bool scales) override {
@@ -30,6 +39,7 @@ class SampledState final : public State<V> {
   }
 
   int64_t samplings() const { return samplings_; }
+  const std::vector<Index>& sample() const { return candidates_; }  // the last one; none after a full pass
   Snapshot snapshot() const override {
     Snapshot s = Base::snapshot();
     s.samplings = samplings_, s.random = random_;
@@ -64,9 +74,10 @@ class SampledState final : public State<V> {
     ++samplings_;
     candidates_.clear();
     if (shard_.slack() >= 0) candidates_.push_back(Index(shard_.slack()));  // where weight can always go
-    for (int64_t k = 0; k < sample_; ++k) {
-      const Index v = Index(next() % uint64_t(this->size()));
-      if (!(with_active_ && point_[v] > 0)) candidates_.push_back(v);  // active ones are candidates anyway
+    for (int64_t k = 0; k < draw_.size; ++k) {
+      const Index v = drawn(k);
+      const bool left_out = draw_.with_active || draw_.outside_active;  // active ones are candidates anyway, or never
+      if (!(left_out && point_[v] > 0)) candidates_.push_back(v);
     }
     unknown_.clear();
     for (const Index v : candidates_)
@@ -121,9 +132,10 @@ class SampledState final : public State<V> {
       return difference > 0 || (difference == 0 && v < best);
     };
     if (point_.active().empty()) throw std::invalid_argument("a state without weights has no vertices");
-    int64_t low = with_active_ ? point_.active()[0] : candidates_[0], high = point_.active()[0];
+    const bool with_active = draw_.with_active || candidates_.empty();
+    int64_t low = with_active ? point_.active()[0] : candidates_[0], high = point_.active()[0];
     for (const Index v : point_.active()) {
-      if (with_active_ && better(v, low, -1)) low = v;
+      if (with_active && better(v, low, -1)) low = v;
       if (better(v, high, +1)) high = v;
     }
     for (const Index v : candidates_)
@@ -165,6 +177,18 @@ class SampledState final : public State<V> {
     oracles_.excess = known + sampled * (unknown_.empty() ? 0.0 : others / double(unknown_.size()));
   }
 
+  // The k-th variable of a sample. Where nearly all variables are active, it can be an active one in any case.
+  Index drawn(int64_t k) {
+    constexpr int kAttempts = 100;
+    Index v = drawn_from(k);
+    for (int attempt = 1; draw_.outside_active && point_[v] > 0 && attempt < kAttempts; ++attempt) v = drawn_from(k);
+    return v;
+  }
+  Index drawn_from(int64_t k) {
+    if (!draw_.balanced) return Index(next() % uint64_t(this->size()));
+    const Segment& s = classes_[size_t(k) % classes_.size()];
+    return Index(s.offset + int64_t(next() % uint64_t(s.count)));
+  }
   uint64_t next() {  // splitmix64
     uint64_t z = (random_ += 0x9E3779B97F4A7C15ull);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -174,8 +198,9 @@ class SampledState final : public State<V> {
 
   std::vector<Index> candidates_, unknown_, rows_;
   std::vector<V> line_;
-  int64_t sample_, samplings_ = 0;
-  bool with_active_;
+  std::vector<Segment> classes_;
+  Draw draw_;
+  int64_t samplings_ = 0;
   uint64_t random_;
 };
 

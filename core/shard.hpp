@@ -83,6 +83,7 @@ class Shard {
   bool has_linear() const { return !terms_.half_linear.empty(); }
   const std::vector<int>& groups() const { return groups_; }  // of the segments, each once
 
+  const std::vector<Segment>& segments() const { return segments_; }
   const Segment& segment(int64_t v) const {
     size_t s = 0;
     while (v >= segments_[s].offset + segments_[s].count) ++s;

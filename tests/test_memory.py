@@ -29,6 +29,7 @@ from swapsvm.stopping import make_stop
 X, Y = make_classification(1500, 8, n_informative=5, flip_y=0.1, random_state=0)
 SETTINGS = {"C": 10.0, "gamma": 0.1, "tol": 1e-5, "eps": 0.0}
 FEW = {"fw": 40, "mfw": 40, "swap": 40, "swap2": 40, "fcfw": 15, "cvm": 15, "block": 2}  # iterations of the first leg
+SAMPLINGS = [59, Sampling(20, with_active=False), Sampling(60, False, trusted=2, first_level=0.2, balanced=True)]
 solvers = pytest.mark.parametrize("solver", sorted(SOLVERS))
 
 
@@ -62,7 +63,7 @@ def test_a_warm_start_continues_to_the_last_bit(solver, storage):
     assert_same_run(model, whole)
 
 
-@pytest.mark.parametrize("sampling", [59, Sampling(20, with_active=False)])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["active", "alone", "levels"])
 def test_a_sampled_run_continues_with_the_samples_it_would_have_drawn(sampling):
     options = {"solver": "swap", **SETTINGS, "sampling": sampling}
     model = cut(SVC(**options, max_iter=60, warm_start=True), X, Y)
@@ -202,6 +203,14 @@ def test_a_checkpoint_is_gone_on_from(solver, tmp_path):
     model = cut(SVC(solver=solver, **SETTINGS, max_iter=FEW[solver], checkpoint=path), X, Y)
     whole = cut(SVC(solver=solver, **SETTINGS, max_iter=2 * FEW[solver]), X, Y)
     assert_same_run(model, whole)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["active", "alone", "levels"])
+def test_a_sampled_run_is_gone_on_from_its_checkpoint(sampling, tmp_path):
+    options = {"solver": "swap", **SETTINGS, "sampling": sampling}
+    for _ in range(2):
+        model = cut(SVC(**options, max_iter=60, checkpoint=tmp_path / "fit.ckpt"), X, Y)
+    assert_same_run(model, cut(SVC(**options, max_iter=120), X, Y))
 
 
 def test_a_finished_fit_is_certified_again_from_its_checkpoint(tmp_path):
@@ -348,6 +357,7 @@ def resealed(path, change):
         lambda run, arrays: arrays.update({"0/fresh": np.full(1, 7, np.uint8)}),
         lambda run, arrays: arrays.update({"0/patience": np.empty(0)}),
         lambda run, arrays: arrays.update({"0/empty_samples": np.array(["a"])}),
+        lambda run, arrays: arrays.update({"0/sampling_level": np.array([-1])}),
         lambda run, arrays: arrays.update({"0/trace": np.ones(5)}),
         lambda run, arrays: arrays.update({"0/trace": np.full(7, 1e300)}),
         lambda run, arrays: arrays.pop("0/h"),

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from swapsvm import maximize
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
-from swapsvm.solvers import SOLVERS
+from swapsvm.problems.hull import PointHull
+from swapsvm.solvers import SOLVERS, make_solver
+from swapsvm.state.hull import HullState
 
 from . import reference
 from .cases import matrix, on_simplex, overlapping_rows, points, random_rows, svm
-from .walking import started, vertex, walk
+from .walking import as_concave, started, vertex, walk
 
 COMPILED = [name for name, solver in SOLVERS.items() if solver.compiled]
 LINEAR_RATE = ["mfw", "swap", "swap2"]
@@ -151,28 +153,32 @@ def test_a_toward_or_swap_add_step_gains_enough_for_the_gap_it_started_from(star
 @quickly
 @given(start=states())
 def test_and_enough_for_the_worst_active_vertex(start):
-    # [SWAP14] Eqn. (bound_strong), for all steps but a toward step of full length: see the next test.
+    # [SWAP14] Eqn. (bound_strong)
     case, state = start
     for step in steps_above_rounding(case, state):
-        if np.count_nonzero(step.after) > 1:
-            assert lowest_active(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
+        assert lowest_active(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
 
 
-FULL_STEP = points(np.array([[1.0, 0.0], [2.0, 1.0], [2.0, -1.0]])), np.array([0.998, 0.001, 0.001])
+# Three points, weights, and the first step. Of the first case, the best toward step without a bound is 2 and seems to
+# gain more than a swap; of the second, that of a swap is 2.1. Within [0, 1] it is the other way round.
+LONG_STEPS = [
+    ([[1.0, 0.0], [2.0, 1.0], [2.0, -1.0]], [0.998, 0.001, 0.001], "swap-drop"),
+    ([[9.0, 0.0], [10.1, 2.0], [10.1, -2.0]], [0.0, 0.5, 0.5], "toward"),
+]
 
 
-def test_a_full_toward_step_gains_enough_for_the_gap_it_started_from():
-    case, start = FULL_STEP
-    (step,) = walk(started(case.problem, start), "swap", 10)
-    assert (step.kind, step.length) == ("toward", 1.0)
-    assert reference.gap(case.Q, step.before) <= delta_of(case.Q, step)
-
-
-def test_a_full_toward_step_need_not_gain_enough_for_the_worst_active_vertex():
-    """differs from [SWAP14]: its bound takes gains of steps in [0, 1]; Alg. 4 compares those of unclipped steps."""
-    case, start = FULL_STEP
-    (step,) = walk(started(case.problem, start), "swap", 10)
-    assert lowest_active(case.Q, step.before) > delta_of(case.Q, step)
+@pytest.mark.parametrize("solver", ["swap", "swap2"])
+@pytest.mark.parametrize("path", ["compiled", "chosen in Python", "concave", "hull"])
+@pytest.mark.parametrize(("vertices", "start", "kind"), LONG_STEPS, ids=["toward", "swap"])
+def test_gains_are_those_of_steps_in_the_unit_interval(vertices, start, kind, path, solver):
+    # [SWAP14] Alg. 4: argmax over lambda in [0, 1] of both line searches, and the gains delta there
+    case, start = points(np.array(vertices)), np.array(start)
+    state = started(as_concave(case.Q) if path == "concave" else case.problem, start)
+    if path == "hull":
+        state = HullState(PointHull(np.array(vertices)), np.arange(3))
+        state.set_weights(np.flatnonzero(start), start[start > 0])
+    first = make_solver(solver).choose(state).kind if path == "chosen in Python" else next(walk(state, solver, 1)).kind
+    assert first == kind
 
 
 # ---- number of steps --------------------------------------------------------------------------------------------

@@ -253,10 +253,11 @@ template <class V>
 void bind_sampled_state(nb::module_& m, const char* name) {
   using S = SampledState<V>;
   nb::class_<S, State<V>>(m, name)
-      .def("__init__", construct<S, V, int64_t, bool, uint64_t>, nb::keep_alive<1, 2>(), "gram"_a, "segments"_a,
-           "ridge"_a, "half_linear"_a, "bias"_a, "radius"_a, "sample"_a, "with_active"_a, "seed"_a)
+      .def("__init__", construct<S, V, Draw>, nb::keep_alive<1, 2>(), "gram"_a, "segments"_a, "ridge"_a,
+           "half_linear"_a, "bias"_a, "radius"_a, "draw"_a)
       .def("look", [](S& s) { exclusively(s.gram(), [&] { s.look(); }); })
-      .def_prop_ro("samplings", &S::samplings);
+      .def_prop_ro("samplings", &S::samplings)
+      .def_prop_ro("sample", [](const S& s) { return to_numpy(s.sample()); }, nb::rv_policy::move);
 }
 
 template <class V>
@@ -274,6 +275,8 @@ void bind_states(nb::module_& m) {
   bind_base<double>(m, "State64");
   bind_full_state<float>(m, "FullState32");
   bind_full_state<double>(m, "FullState64");
+  nb::class_<Draw>(m, "Draw").def(nb::init<int64_t, bool, bool, bool, uint64_t>(), "size"_a, "with_active"_a,
+                                  "balanced"_a, "outside_active"_a, "seed"_a);
   bind_sampled_state<float>(m, "SampledState32");
   bind_sampled_state<double>(m, "SampledState64");
 }

@@ -1,5 +1,6 @@
-// [SWAP14] Alg. 4, SWAP: weight goes from the worst active vertex to the best one, unless a toward step gains more;
-// and Alg. 5, SWAP-2o: the active vertex that gives weight is the one whose swap gains most.
+// [SWAP14] Alg. 4, SWAP: weight goes from the worst active vertex to the best one, unless a toward step gains more,
+// each at its best step in [0, 1]; and Alg. 5, SWAP-2o: the active vertex that gives weight is the one whose swap gains
+// most.
 #pragma once
 
 #include "../state.hpp"

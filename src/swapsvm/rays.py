@@ -91,8 +91,9 @@ class Away:
 class SwapRay:
     """d = e_i - e_j, steps up to a_j."""
 
-    # differs from [SWAP14]: it writes lambda in [0, 1] for every search and clips afterwards; the bound is a_j <= 1.
-    # Its superposition of toward and away step is off by a factor 2 in the step; only the direction matters.
+    # [SWAP14] Alg. 4 searches [0, 1] and clips the step at a_j <= 1 afterwards.
+    # differs from [SWAP14]: its superposition of toward and away step is off by a factor 2 in the step; only the
+    # direction matters.
     i: int
     j: int
 
@@ -115,7 +116,7 @@ Ray = Toward | Away | SwapRay
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Result of a line search: feasible step, gain of the unclipped step, and whether the step was clipped."""
+    """Result of a line search: feasible step, gain of the best step in [0, 1], and whether the bound ends the step."""
 
     ray: Ray
     step: float

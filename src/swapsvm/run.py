@@ -253,7 +253,7 @@ class Run:
             if reason not in (None, "gap"):
                 return str(reason)
             aim = (1.0 if self._certain else self._certificates.margin) * progress.target
-            if progress.gap <= aim and (claim := self.state.claim(progress.target)):
+            if progress.gap <= max(aim, self.state.tolerance) and (claim := self.state.claim(progress.target)):
                 return claim
             if not self._timer.has_time_for_moves(self.state.certificate_seconds):
                 return self._reason_to_end("unconfirmed")

@@ -24,9 +24,9 @@ from ..trace import RAW, Standing, Trace
 from ..writing import PathLike, check_writable_file
 from .subproblems import Subproblem
 
-CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 3, "a checkpoint written by swapsvm")
+CHECKPOINT = Format(b"\x89swapchk\r\n\x1a\n", 4, "a checkpoint written by swapsvm")
 NUMBERS = ("history", "iteration", "seconds", "evaluations", "certified", "fruitless", "in_double")  # of a Standing
-LOOKS = ("patience", "empty_samples")  # of a state that samples
+LOOKS = ("patience", "empty_samples", "sampling_level")  # of a state that samples
 SNAPSHOT = (*snapshot_fields(), *LOOKS)  # of a state
 
 

@@ -142,9 +142,11 @@ class Moments:
         return step, (n - 1) * log1p(step) + log1p(-step * (w - 1.0))
 
     def swap(self, i: int, j: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
-        """The same for one or many j: det grows by 1 + t (w_i - w_j) - t^2 (w_i w_j - w_ij^2)."""
+        """The same for one or many j, with gains in [0, 1]: det grows by 1 + t (w_i - w_j) - t^2 (w_i w_j - w_ij^2)."""
         cross = self.rows[j] @ (self.inverse @ self.rows[i])
         rise = self.leverage[i] - self.leverage[j]
         fall = np.maximum(self.leverage[i] * self.leverage[j] - cross**2, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return rise / (2.0 * fall), np.log1p(rise**2 / (4.0 * fall))
+            step = rise / (2.0 * fall)
+        compared = np.minimum(step, 1.0)
+        return step, np.log1p(compared * (rise - compared * fall))

@@ -1,7 +1,8 @@
 """[SWAP14] Alg. 4, SWAP: move weight from the worst active vertex to the best one, unless a toward step gains more.
 
-The gains compared are those of the unclipped steps. By slope alone a swap would always win. In Alg. 5, SWAP-2o, the
-active vertex that gives weight is the one whose swap gains most.
+The gains compared are those of the best steps in [0, 1]; a swap is clipped at the weight of the active vertex after the
+choice. By slope alone a swap would always win. In Alg. 5, SWAP-2o, the active vertex that gives weight is the one whose
+swap gains most, by the formula without any bound on the step.
 
 differs from [SWAP14]: its bound of T/2 + |I_0|/2 swap-drops in T steps overlooks that a swap-drop can bring in a vertex
 as well; tests/test_theorems.py has a counterexample and the bound that holds.

@@ -19,10 +19,11 @@ from ..problems import Concave, LogDeterminant, Quadratic
 from ._base import Chooser, Effort, Limits, Need, Products, State
 from .blas import one_blas_thread
 from .concave import ConcaveState
-from .kernel import KernelState, Sampling
+from .kernel import KernelState
 from .landmarks import FEATURE_BYTES, Factor, Landmarks, LandmarksAndConstant, VariableFeatures
 from .linear import MOST_FACTORED, Descent
 from .log_determinant import LogDeterminantState
+from .sampling import Sampling
 
 __all__ = [
     "FEATURE_BYTES",

@@ -121,6 +121,7 @@ class State(ABC):
     memory_pays = False  # whether kernel values are worth keeping between sweeps
     patience = 0  # certificates in a row that may fail to improve the gap before a run ends by "precision"
     samplings = 0  # samples drawn
+    tolerance = 0.0  # absolute gap that a sampled run is content with until its next level
     work = np.inf  # operations per kernel value
     bytes = 0  # budget of memory for kernel values and features
     whole: bool = False  # whether the problem can be solved at once, with all kernel values in memory

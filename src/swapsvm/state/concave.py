@@ -229,9 +229,7 @@ def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: 
         high = (low + high) / 2
     if slope_at(high) >= 0 and high == longest:
         _check_concave(state, direction, longest, first, max(slope.values()))
-        fall = first - slope_at(longest)
-        gain = first**2 * longest / (2 * fall) if fall > 0 else np.inf  # of the unclipped step, by the secant
-        return Search(ray, longest, gain, True)
+        return Search(ray, longest, _gain_beyond(state, direction, longest, first, slope_at(longest)), True)
     while slope_at(high) > 0:  # between a point inside the domain and one outside
         low, high = high, (high + longest) / 2
         if not np.isfinite(slope_at(high)) or high - low <= 1e-15 * longest:
@@ -239,10 +237,24 @@ def _line_search(state: ConcaveState, ray: Ray, direction: np.ndarray, longest: 
             break
     step = high if slope_at(high) >= 0 else brentq(slope_at, low, high, xtol=1e-14 * longest, rtol=1e-13)
     _check_concave(state, direction, step, first, max(v for v in slope.values() if np.isfinite(v)))
+    return Search(ray, step, _gain_at(state, direction, step, first, 0.0), False)
+
+
+def _gain_at(state: ConcaveState, direction: np.ndarray, step: float, first: float, last: float) -> float:
+    """What a step gains whose slopes at both ends are known."""
     gain = state.value_at(direction, step) - state.value
-    if not gain > 1e-8 * abs(state.value):  # near the maximum the difference of values cancels
-        gain = first * step / 2  # exact for a quadratic
-    return Search(ray, step, gain, False)
+    if gain > 1e-8 * abs(state.value):
+        return gain
+    return (first + last) * step / 2  # near the maximum the difference of values cancels; exact for a quadratic
+
+
+def _gain_beyond(state: ConcaveState, direction: np.ndarray, longest: float, first: float, last: float) -> float:
+    """What the best step in [0, 1] gains where the feasible ones end earlier, at a positive slope: by the secant."""
+    if longest >= 1.0:
+        return _gain_at(state, direction, longest, first, last)
+    curvature = (first - last) / longest
+    step = min(first / curvature, 1.0) if curvature > 0 else 1.0
+    return step * (first - step * curvature / 2)
 
 
 def _check_concave(state: ConcaveState, direction: np.ndarray, step: float, first: float, steepest: float) -> None:

@@ -57,7 +57,8 @@ class HullState(GradientState):
         change = direction @ self.vectors
         curvature = 2.0 * float(change @ change)
         best = slope / curvature if curvature > 0 else np.inf
-        return Search(ray, min(best, longest), slope * best / 2, best >= longest)
+        compared = min(best, 1.0)
+        return Search(ray, min(best, longest), compared * (slope - compared * curvature / 2), best >= longest)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         return {**super().snapshot(), "vertices": self.vertices.copy()}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 
 from .. import _core
-from .._core import Measure, SampledState32, SampledState64, StopToken
+from .._core import Measure, StopToken
 from ..problems import Quadratic
 from ..problems.quadratic import Program
 from ..rays import KINDS, Away, Correction, Move, Ray, Search, SwapRay, Toward
@@ -18,57 +18,9 @@ from ..trace import RAW
 from ._base import Chooser, Clock, Effort, Limits, Need, Products, Ran, State, variation
 from .landmarks import Factor, Landmarks, VariableFeatures
 from .linear import Descent, LinearFeatures
+from .sampling import SampleLooks, Sampling
 
-LOOKS = 64  # most samples that are drawn between two looks at the stop rules
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How to look for the toward vertex among a few random variables.
-
-    Parameters
-    ----------
-    size : int, default=59
-        Variables in a sample; 59 contain one of the best 5 % with probability 0.95.
-    with_active : bool, default=True
-        The active variables are candidates too, which costs nothing. False is [SWAP14].
-    trusted : int, optional
-        Number of samples in a row without a violator that end the run (``stop_reason`` ``"sample"``), as in [SWAP14];
-        the gap reported is then the certified one, which may be large. By default only a full pass ends it.
-    """
-
-    size: int = 59
-    with_active: bool = True
-    trusted: int | None = None
-
-    def __post_init__(self) -> None:
-        if int(self.size) != self.size or self.size < 1:
-            raise ValueError(f"sampling={self.size!r} must be a positive integer, or None to look at every row")
-        if self.trusted is not None and self.trusted < 1:
-            raise ValueError(f"trusted={self.trusted!r} must be a positive number of samples, or None")
-
-
-class SampleLooks:
-    """Draws further samples once one shows no violator, and decides when that is enough to end the moves."""
-
-    def __init__(self, trusted: int | None) -> None:
-        self._trusted = trusted
-        self.patience, self.empty = 1, 0  # empty samples in a row before a full pass, and so far
-
-    def claim(self, core: SampledState32 | SampledState64, target: float) -> str | None:
-        """The reason to end the moves, or None if a violator was found or more samples have to be drawn."""
-        needed = self._trusted or self.patience
-        for _ in range(LOOKS):
-            self.empty += 1
-            if self.empty >= needed:
-                self.empty = 0
-                self.patience = min(2 * self.patience, LOOKS)  # if the full pass finds a violator, the next is later
-                return "unconfirmed" if self._trusted is None else "sample"
-            core.look()
-            if core.gap > target:
-                self.empty = 0
-                return None
-        return None
+SAMPLE_COUNTS = {"patience": "patience", "empty_samples": "empty", "sampling_level": "level"}  # of a snapshot
 
 
 class KernelState(State):
@@ -85,9 +37,10 @@ class KernelState(State):
         if self.sampling is None:
             self.core = getattr(_core, "FullState" + bits)(*arguments)
         else:
-            chosen = (int(min(self.sampling.size, self.size)), self.sampling.with_active, seed)
-            self.core = getattr(_core, "SampledState" + bits)(*arguments, *chosen)
-        self._looks = SampleLooks(self.sampling.trusted if self.sampling else None)
+            rule, size = self.sampling, int(min(self.sampling.size, self.size))
+            draw = _core.Draw(size, rule.with_active, rule.balanced, rule.outside_active, seed)
+            self.core = getattr(_core, "SampledState" + bits)(*arguments, draw)
+        self._looks = SampleLooks(self.sampling)
         self.patience = 0 if self.sampling is None else 20  # samples see little of the gap: it falls slowly
         self.single, self.refinable = problem.gram.single, problem.gram.refinable
         self.rows = sum(len(problem.gram.groups[group]) for group in {group for group, _ in problem.segments})
@@ -116,6 +69,7 @@ class KernelState(State):
     value_rounding = property(attrgetter("core.value_rounding"))
     certificate_seconds = property(attrgetter("core.certificate_seconds"))
     smooth = property(lambda self: self.sampling is None and self.problem.smooth)
+    tolerance = property(attrgetter("_looks.tolerance"))
     samplings = property(lambda self: self.core.samplings if self.sampling else 0)
     evaluations = property(attrgetter("problem.gram.core.evaluations"))
     second_order_away = property(attrgetter("core.second_order_away"))
@@ -192,12 +146,13 @@ class KernelState(State):
         self.core.set_token(token)
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        looks = {"patience": self._looks.patience, "empty_samples": self._looks.empty}
-        return {**self.core.snapshot(), **{name: np.array([count]) for name, count in looks.items()}}
+        counts = {name: np.array([getattr(self._looks, count)]) for name, count in SAMPLE_COUNTS.items()}
+        return {**self.core.snapshot(), **counts}
 
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
         core = dict(snapshot)
-        self._looks.patience, self._looks.empty = (int(core.pop(name)[0]) for name in ("patience", "empty_samples"))
+        for name, count in SAMPLE_COUNTS.items():
+            setattr(self._looks, count, int(core.pop(name)[0]))
         self.core.restore(core)
 
     def face(self, variables: np.ndarray) -> State:
@@ -270,6 +225,7 @@ class KernelState(State):
         return KernelState(self.problem.in_double(), sampling=self.sampling, seed=self.seed)
 
     def run(self, chooser: Chooser, limits: Limits) -> Ran:
+        limits = replace(limits, eps=max(limits.eps, self.tolerance))
         if chooser.compiled is None:
             return super().run(chooser, limits)
         step = getattr(_core.StepKind, chooser.compiled)
