@@ -39,6 +39,14 @@ def test_less_is_decided_by_fewer_sets_and_experiments():
     assert "the experiments paper-1" in rehearsal.warning(rates)
 
 
+def test_a_claim_is_open_if_it_is_in_either_order_of_the_methods(monkeypatch):
+    both, alone = open_claims(QUICK), []
+    for order in rehearsal.ORDERS:
+        monkeypatch.setattr(rehearsal, "ORDERS", (order,))
+        alone.append(open_claims(QUICK))
+    assert both >= max(alone)
+
+
 @pytest.mark.parametrize("group", ["protein", "w8a"])
 def test_claims_on_single_sets_need_them(group):
     scale = replace(FULL, data=tuple(name for name in EVERY_SET if name != group))

@@ -508,6 +508,7 @@ def test_the_command_runs_what_is_missing_and_writes_the_report(tmp_path, capsys
     first = capsys.readouterr()
     assert f"Report: {tmp_path / 'report.html'}" in first.out
     assert first.err.count("w1a") == 3 and "left" in first.err
+    assert "claims of the paper cannot be decided" in first.err.splitlines()[0]
     assert "<svg" in (tmp_path / "report.html").read_text() and (tmp_path / "tables" / "claims.csv").exists()
     lines = (tmp_path / "runs.jsonl").read_bytes()
     assert main(words) == 0
