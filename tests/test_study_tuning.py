@@ -189,6 +189,11 @@ def test_both_methods_solve_the_same_problem():
 
 
 @with_data
+def test_widths_at_the_ends_of_the_grid_are_tried_without_a_warning():
+    assert fit_fold(Fit("pendigits", "block", GridPoint(1.0, 2.0**14), 0, 60.0))["right"] > 0
+
+
+@with_data
 def test_a_fit_that_is_cut_says_so():
     assert fit_fold(Fit("a5a", "cvm", GridPoint(64.0, 0.03), 0, 0.05))["cut"]
 

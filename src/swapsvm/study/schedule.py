@@ -1,6 +1,6 @@
 """When each run is made: the limit and the number of seeds of a cell, and the order of trials.
 
-A cell is an experiment on a data set with a method. Its first seed is tried for a minute, and if that was not enough,
+A cell is an experiment on a data set with a method. Its first seed is tried for half a minute, and if that was not enough,
 again for as long as the cell is given. Further seeds wait for the first to finish: five in all if it took less than
 ``QUICK_CELL`` CPU seconds, otherwise three. Block runs are not sampled and are made once. A study that is stopped early
 has the cells that say most for their time: all rules on small sets come first.
@@ -36,7 +36,7 @@ SIZES = {"small": 8_000, "middle": 50_000, "large": inf}  # training rows, at mo
 SAMPLED = {"small": 600.0, "middle": 900.0, "large": 1200.0}  # CPU seconds of a run
 EVERY_ROW = {"small": 300.0, "middle": 600.0, "large": 600.0}
 FW_ON_ADULT = 3600.0  # for which the paper has its largest ratios of times
-FIRST_TRY = 60.0
+FIRST_TRY = 30.0
 QUICK_CELL, MANY, FEW = 20.0, 5, 3  # seeds of a cell whose first run takes less than this, and of others
 ONCE = ("block", *PEERS)
 
