@@ -1,9 +1,9 @@
 """When each run is made: the limit and the number of seeds of a cell, and the order of trials.
 
-A cell is an experiment on a data set with a method. Its first seed is tried for half a minute, and if that was not enough,
-again for as long as the cell is given. Further seeds wait for the first to finish: five in all if it took less than
-``QUICK_CELL`` CPU seconds, otherwise three. Block runs are not sampled and are made once. A study that is stopped early
-has the cells that say most for their time: all rules on small sets come first.
+A cell is an experiment on a data set with a method. Its first seed is tried for half a minute, and if that was not
+enough, again for as long as the cell is given. Further seeds wait for the first to finish: five in all if it took less
+than ``QUICK_CELL`` CPU seconds, otherwise three. Block runs are not sampled and are made once. A study that is stopped
+early has the cells that say most for their time: all rules on small sets come first.
 """
 
 from __future__ import annotations
