@@ -31,7 +31,8 @@ GRID = [GridPoint(C, 0.5) for C in (1.0, 2.0, 4.0)]
 
 @pytest.fixture
 def small_grid(monkeypatch):
-    """Grids of three points without data."""
+    """Grids of three points without data, and the same limit for both methods."""
+    monkeypatch.setattr(tuning, "LIMITS", dict.fromkeys(LIMITS, 60.0))
     monkeypatch.setattr(tuning, "grid_of", lambda name: GRID)
 
 
@@ -46,9 +47,9 @@ def fit(C, method="block", name="w1a", fold=0, limit=60.0):
     return Fit(name, method, GridPoint(C, 0.5), fold, limit)
 
 
-def tuned(names, outcome, known=(), limit=60.0):
+def tuned(names, outcome, known=(), budget=None):
     """All lines that tuning makes where a fit has this outcome."""
-    queue, lines = Tuning(names, known, limit), []
+    queue, lines = Tuning(names, known, budget), []
     while found := queue.pop():
         lines.append(line(found, **outcome(found)))
         queue.note(found, lines[-1])
@@ -95,7 +96,8 @@ def test_fits_are_made_once_unless_they_were_cut_earlier_or_by_other_sources(sma
     assert {C for *_, C in made(tuned(["w1a"], lambda fit: {}, known))} == {4.0}
     cut = [line(fit(1.0), cut=True), line(fit(2.0)), line(fit(4.0))]
     assert [m for m in made(tuned(["w1a"], lambda fit: {}, cut)) if m[1] == "block"] == []
-    again = tuned(["w1a"], lambda fit: {}, cut, limit=61.0)
+    assert [m for m in made(tuned(["w1a"], lambda fit: {}, cut, budget=1.0)) if m[1] == "block"] == []
+    again = tuned(["w1a"], lambda fit: {}, cut, budget=61.0)
     assert [m for m in made(again) if m[1] == "block"] == [("w1a", "block", 1.0)]
     stale = [line(fit(C), digest="other") for C in (1.0, 2.0, 4.0)]
     assert len(tuned(["w1a"], lambda fit: {}, stale)) == 6
@@ -107,7 +109,14 @@ def test_a_fit_that_runs_or_failed_is_not_taken_twice(small_grid):
     assert len(set(taken)) == 6 and queue.pop() is None
     queue.give_up(taken[0])
     assert queue.pop() is None
-    assert {fit.limit for fit in taken if fit.method == "cvm"} == {LIMITS["cvm"]}
+
+
+def test_a_budget_never_lowers_the_limits_of_tuning():
+    for budget, wanted in ((None, 120.0), (1.0, 120.0), (500.0, 500.0)):
+        queue = Tuning(["pendigits"], [], budget)
+        fits = [queue.pop() for _ in range(242)]
+        assert {fit.limit for fit in fits if fit.method == "cvm"} == {wanted}
+        assert {fit.limit for fit in fits if fit.method == "block"} == {900.0}
 
 
 def test_cross_validation_drops_who_is_behind_after_one_fold(tmp_path):
@@ -213,9 +222,9 @@ def test_tuning_in_two_processes_goes_on_where_it_stopped(tmp_path, monkeypatch,
 
 def test_what_was_tuned_in_a_folder_is_found_again(tmp_path, small_grid):
     lines = tmp_path / "tuning.jsonl"
-    saved(lines, tuned(["w1a"], lambda fit: {}, limit=None))
+    saved(lines, tuned(["w1a"], lambda fit: {}))
     tune_all(["w1a"], tmp_path, 1, None)
-    saved(lines, tuned(["w2a"], lambda fit: {"cut": fit.method == "cvm"}, limit=None))
+    saved(lines, tuned(["w2a"], lambda fit: {"cut": fit.method == "cvm"}))
     tune_all(["w2a"], tmp_path, 1, None)
     assert own_parameters(tmp_path) == {
         "w1a": {"C": 1.0, "gamma": 0.5, "method": "cvm"},

@@ -79,7 +79,7 @@ def is_there(name: str) -> bool:
     return True
 
 
-def tune_all(names: Sequence[str], folder: Path, jobs: int, limit: float | None) -> None:
+def tune_all(names: Sequence[str], folder: Path, jobs: int, budget: float | None) -> None:
     """Make the missing fits of tuning, and write the best points to the folder, where the next call finds them."""
     lines = folder / "tuning.jsonl"
 
@@ -87,7 +87,7 @@ def tune_all(names: Sequence[str], folder: Path, jobs: int, limit: float | None)
         records.append(lines, line)
         write_tuning(line)
 
-    Workers(fit_fold, jobs, done, write_failed_fit).run(Tuning(names, records.read(lines), limit))
+    Workers(fit_fold, jobs, done, write_failed_fit).run(Tuning(names, records.read(lines), budget))
     with whole_file(folder / "parameters.toml") as file:
         file.write(as_toml({**own_parameters(folder), **best_of(lines, names)}).encode())
 

@@ -85,10 +85,13 @@ def stored_parameters() -> Parameters:
 
 
 class Tuning:
-    """The fits that are still to be made: of the block engine for all sets, then of CVM. It is a queue of a pool."""
+    """The fits that are still to be made: of the block engine for all sets, then of CVM. It is a queue of a pool.
 
-    def __init__(self, names: Sequence[str], known: Sequence[Record], limit: float | None = None) -> None:
-        self._limits = LIMITS if limit is None else dict.fromkeys(LIMITS, limit)
+    A budget raises the limits and never lowers them: what is cut cannot be compared.
+    """
+
+    def __init__(self, names: Sequence[str], known: Sequence[Record], budget: float | None = None) -> None:
+        self._limits = {method: max(seconds, budget or 0.0) for method, seconds in LIMITS.items()}
         self._lines: dict[tuple[str, str], dict[tuple[GridPoint, int], Record]] = defaultdict(dict)
         self._names, self._taken = names, set[Fit]()
         for line in known:
