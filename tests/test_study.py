@@ -11,29 +11,31 @@ import pytest
 
 from swapsvm.cli import main
 from swapsvm.datasets import DatasetError
+from swapsvm.solvers import SOLVERS
 from swapsvm.study import checks, records
 from swapsvm.study.claims import check_all
 from swapsvm.study.evidence import ALL, MOST, Status, sets_of
+from swapsvm.study.pool import Workers
 from swapsvm.study.protocol import (
     EVERY_SET,
     EXPERIMENTS,
     FRANK_WOLFE,
-    FULL,
     GROUPS,
     METHODS,
+    NEWER,
     PAPER_METHODS,
-    QUICK,
-    Scale,
+    RULES,
+    TODAY,
     Trial,
     data_named,
     named,
-    trials_of,
 )
-from swapsvm.study.reproduce import own_parameters, tune_all
-from swapsvm.study.runs import curve, due, following, run_all
+from swapsvm.study.provenance import source_digest
+from swapsvm.study.runs import curve, run
+from swapsvm.study.schedule import Scale, Schedule, trials_of
 from swapsvm.study.significance import compared_tests
 from swapsvm.study.summary import Results
-from swapsvm.study.tuning import LARGE_COSTS, GridPoint, as_toml, grid_of, stored_parameters, tune
+from swapsvm.study.tuning import stored_parameters
 
 SURE, REFUTED, UNKNOWN = Status.CONFIRMED, Status.NOT_CONFIRMED, Status.NOT_TESTABLE
 with_data = pytest.mark.skipif("SWAPSVM_DATA" not in os.environ, reason="SWAPSVM_DATA names no folder of data sets")
@@ -50,35 +52,63 @@ def record(experiment, data, method, seconds=1.0, *, seed=0, accuracy=0.9, cut=F
     }
 
 
-def trial(method="swap", data="w1a", seed=0, budget=60.0):
-    return Trial("paper", data, method, seed, 1.0, 0.5, budget)
-
-
 # ---- what is run --------------------------------------------------------------------------------------------------
+
+
+def settings_of(experiment, method):
+    return Trial(experiment, "w8a", method, 0, 16.0, 0.02, 60.0).settings()
 
 
 def test_the_groups_are_the_26_sets_of_the_paper():
     assert len(EVERY_SET) == len(set(EVERY_SET)) == 26
 
 
-def test_the_paper_s_protocol():
-    settings = Trial("paper", "w8a", "swap", 0, 16.0, 0.02, 60.0).settings()
-    assert settings["start_size"] == 20 and settings["tol"] == 0 and settings["eps"] == 1e-6
-    assert settings["sampling"].size == 59 and not settings["sampling"].with_active
+@pytest.mark.parametrize("rule", RULES)
+def test_the_paper_s_protocol(rule):
+    settings = settings_of(rule, "swap")
+    assert settings["kernel"] == "rbf" and settings["start_size"] == 20
+    assert settings["tol"] == 0 and settings["eps"] == 1e-6
     assert settings["n_jobs"] == 1 and settings["cache_size"] == 200
-    assert settings["sampling"].trusted == 3
-    assert Trial("paper", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"].trusted == 7
-    assert Trial("paper", "w8a", "block", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
-    assert Trial("relative", "w8a", "cvm", 0, 16.0, 0.02, 60.0).settings()["sampling"] is None
+    assert set(PAPER_METHODS) <= set(EXPERIMENTS[rule].methods) and EXPERIMENTS[rule].data == EVERY_SET
+
+
+@pytest.mark.parametrize(("rule", "empty"), [("paper-1", 1), ("paper-3", 3), ("paper-7", 7)])
+def test_the_same_samples_end_the_runs_of_all_methods(rule, empty):
+    found = {method: settings_of(rule, method)["sampling"] for method in PAPER_METHODS}
+    assert len(set(found.values())) == 1
+    sampling = found["cvm"]
+    assert sampling.size == 59 and not sampling.with_active and sampling.trusted == empty
+    assert "block" not in EXPERIMENTS[rule].methods  # its runs do not depend on the rule
+
+
+def test_the_rule_of_the_authors_program():
+    found = {method: settings_of("paper-levels", method)["sampling"] for method in PAPER_METHODS}
+    assert len({found[method] for method in FRANK_WOLFE}) == 1
+    for sampling in found.values():
+        assert (sampling.size, sampling.trusted, sampling.first_level, sampling.with_active) == (60, 1, 0.01, False)
+    assert [found[m].balanced and found[m].outside_active for m in ("cvm", "swap")] == [True, False]
+
+
+def test_a_rule_without_samples_searches_every_row():
+    assert {settings_of("paper-full", method)["sampling"] for method in METHODS} == {None}
+    assert {settings_of("relative", method)["sampling"] for method in METHODS} == {None}
+    assert settings_of("polynomial", "block")["sampling"] is None
 
 
 def test_the_polynomial_experiment_is_the_paper_s():
     experiment = EXPERIMENTS["polynomial"]
     assert "cvm" not in experiment.methods
     assert set(experiment.data) == {*GROUPS["web"], "shuttle", "reuters"}
-    trials = list(trials_of(Scale(("polynomial",), ("w1a",), ("swap",), 1.0, 1), {"w1a": {"C": 2.0, "gamma": 0.25}}))
+    trials = trials_of(Scale(("polynomial",), ("w1a",), ("swap",), 1.0, 1), {"w1a": {"C": 2.0, "gamma": 0.25}})
     assert trials[0].gamma == 0.5  # 1 / mean squared distance, twice the Gaussian's 1 / (2 mean)
     assert trials[0].settings()["kernel"] == "poly" and trials[0].settings()["degree"] == 2
+
+
+def test_today_s_methods_are_the_paper_s_and_all_that_came_later():
+    assert set(EXPERIMENTS["today"].methods) == set(TODAY) == {*METHODS, *NEWER, "sklearn", "intelex"}
+    assert not set(NEWER) & set(METHODS) and set(NEWER) | set(METHODS) == set(SOLVERS)
+    ours, peer = settings_of("today", "swap2"), settings_of("today", "sklearn")
+    assert (ours["C"], ours["gamma"]) == (peer["C"], peer["gamma"]) == (16.0, 0.02)
 
 
 def test_every_set_that_can_be_had_has_parameters():
@@ -86,16 +116,6 @@ def test_every_set_that_can_be_had_has_parameters():
     assert set(stored) >= set(EVERY_SET) - {"protein", "kddcup99"}
     for name, chosen in stored.items():
         assert chosen["gamma"] > 0 and np.log2(chosen["C"]) == int(np.log2(chosen["C"])), name
-
-
-def test_the_first_repetition_of_everything_comes_before_the_second():
-    stored = {name: {"C": 1.0, "gamma": 1.0} for name in EVERY_SET}
-    trials = list(trials_of(FULL, stored))
-    seeds = [t.seed for t in trials]
-    assert seeds == sorted(seeds) and max(seeds) == 2
-    assert {t.method for t in trials if t.experiment == "paper"} == set(METHODS)
-    assert len(trials) == len({t.key for t in trials})
-    assert {t.data for t in trials_of(QUICK, stored)} == set(QUICK.data)
 
 
 def test_names_of_groups_and_sets():
@@ -107,27 +127,6 @@ def test_names_of_groups_and_sets():
 
 
 # ---- what is kept -------------------------------------------------------------------------------------------------
-
-
-def test_a_finished_run_is_not_due_again():
-    known = [record("paper", "w1a", "swap")]
-    assert due([trial(), trial(seed=1), trial("fw")], known) == [trial(seed=1), trial("fw")]
-
-
-def test_a_cut_run_is_due_again_only_with_more_seconds():
-    known = [record("paper", "w1a", "swap", cut=True, limit=60.0)]
-    assert due([trial(), trial(seed=1), trial(budget=90.0)], known) == [trial(budget=90.0)]
-
-
-def test_other_parameters_are_another_run():
-    other = Trial("paper", "w1a", "swap", 0, 2.0, 0.5, 60.0)
-    assert due([other], [record("paper", "w1a", "swap")]) == [other]
-
-
-def test_repetitions_of_what_was_cut_are_left_out():
-    waiting = iter([trial(seed=1), trial("fw", seed=1), trial("mfw", seed=1)])
-    cut = {(*trial().key[:3], *trial().key[4:])}
-    assert [t.method for t in following(waiting, 2, cut)] == ["fw", "mfw"]
 
 
 def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path):
@@ -191,10 +190,14 @@ def test_curves_are_thinned_and_never_rise():
 def small_study(tmp_path_factory):
     """Two methods on w1a, with what was reported of them."""
     path = tmp_path_factory.mktemp("study") / "runs.jsonl"
-    scale = Scale(("paper", "relative", "convergence"), ("w1a",), ("swap2", "block"), 20.0, 1)
-    heard = []
-    trials = list(trials_of(scale, {"w1a": {"C": 16.0, "gamma": 0.0245}}))
-    run_all(due(trials, []), path, 2, lambda t, r: heard.append(t), pytest.fail)
+    scale = Scale(("paper-3", "paper-full", "relative", "convergence"), ("w1a",), ("swap2", "block"), 20.0, 2)
+    trials, heard = trials_of(scale, {"w1a": {"C": 16.0, "gamma": 0.0245}}), []
+
+    def done(trial, record):
+        heard.append(trial)
+        records.append(path, record)
+
+    Workers(run, 2, done, pytest.fail).run(Schedule(trials, []))
     return path, trials, heard
 
 
@@ -202,7 +205,8 @@ def small_study(tmp_path_factory):
 def test_runs_are_lines_with_all_that_is_needed_to_repeat_them(small_study):
     path, trials, heard = small_study
     found = records.read(path)
-    assert len(found) == len(trials) == len(heard) == 6
+    assert sorted(heard, key=str) == sorted(trials, key=str)
+    assert len(found) == len(trials) == 2 + 2 + 1 + 2 + 1 + 1 + 1  # block and curves have no second seed
     for line in found:
         assert {"experiment", "data", "method", "seed", "parameters", "measures", "environment"} <= set(line)
         assert {"C", "gamma", "tol", "eps", "start_size", "cache_size", "max_time", "sampling"} <= set(
@@ -212,13 +216,14 @@ def test_runs_are_lines_with_all_that_is_needed_to_repeat_them(small_study):
         assert 0.97 < line["measures"]["accuracy"] < 0.985
         assert line["measures"]["relative_gap"] > 0 and line["measures"]["evaluations"] > 0
         assert ("curve" in line) == (line["experiment"] == "convergence")
+        assert line["provenance"]["digest"] == source_digest() and line["provenance"]["commit"]
         json.dumps(line, allow_nan=False)
 
 
 @with_data
 def test_nothing_is_due_afterwards(small_study):
     path, trials, _ = small_study
-    assert due(trials, records.read(path)) == []
+    assert Schedule(trials, records.read(path)).waiting() == []
 
 
 @with_data
@@ -226,73 +231,18 @@ def test_both_protocols_end_as_they_say(small_study):
     results = Results(records.read(small_study[0]))
     for method in ("swap2", "block"):
         assert results.median("relative", "w1a", method, "relative_gap") <= 0.01
-    assert results.runs("paper", "w1a", "swap2")[0]["measures"]["samplings"] > 3
-    assert results.median("paper", "w1a", "block", "gap") <= 1e-6
+    assert results.runs("paper-3", "w1a", "swap2")[0]["measures"]["samplings"] > 3
+    assert results.median("paper-full", "w1a", "block", "gap") <= 1e-6
 
 
 @with_data
-def test_a_run_that_fails_or_dies_does_not_stop_the_others(tmp_path):
-    bad = Trial("paper", "no such set", "swap2", 0, 1.0, 1.0, 5.0)
+def test_a_run_that_fails_or_dies_does_not_stop_the_others():
+    bad = Trial("paper-3", "no such set", "swap2", 0, 1.0, 1.0, 5.0)
     good = Trial("relative", "w1a", "block", 0, 16.0, 0.0245, 20.0)
     failures, heard = [], []
-    run_all(
-        [bad, good],
-        tmp_path / "runs.jsonl",
-        1,
-        lambda t, r: heard.append(t),
-        lambda t, message: failures.append(message),
-    )
+    workers = Workers(run, 1, lambda t, r: heard.append(t), lambda t, message: failures.append(message))
+    workers.run(Schedule([bad, good], []))
     assert heard == [good] and "unknown data set 'no such set'" in failures[0]
-
-
-# ---- tuning -------------------------------------------------------------------------------------------------------
-
-
-@with_data
-def test_grids_are_the_paper_s():
-    cross_validated = list(grid_of("usps"))
-    assert len(cross_validated) == 121
-    assert min(p.C for p in cross_validated) == 2**-5 and max(p.C for p in cross_validated) == 2**15
-    widths = sorted({1 / (2 * p.gamma) for p in cross_validated})
-    assert widths[0] == 2**-15 and widths[-1] == 2**5
-    assert [p.C for p in grid_of("w1a")] == list(LARGE_COSTS) == [2.0**k for k in range(13)]
-
-
-def tuning_line(name, point, fold, right):
-    given = {"data": name, "C": point.C, "gamma": point.gamma, "fold": fold}
-    return {**given, "right": right, "rows": 100, "cut": False}
-
-
-@with_data
-def test_tuning_takes_the_best_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    fitted = []
-
-    def fit_fold(name, point, fold, folds, budget):
-        fitted.append(point.C)
-        right = {4.0: 90, 8.0: 95, 16.0: 95}.get(point.C, 50)
-        return tuning_line(name, point, fold, right)
-
-    monkeypatch.setattr("swapsvm.study.tuning.fit_fold", fit_fold)
-    path = tmp_path / "tuning.jsonl"
-    assert tune("w1a", path, 1.0, lambda r: None).C == 8.0  # the smaller of two that are as good
-    assert len(fitted) == 13
-    tune("w1a", path, 1.0, lambda r: None)
-    assert len(fitted) == 13
-    assert as_toml({"w1a": GridPoint(8.0, 0.5)}).endswith("[w1a]\nC = 8.0\ngamma = 0.5\n")
-
-
-@with_data
-def test_cross_validation_drops_who_is_behind_after_one_fold(tmp_path, monkeypatch):
-    def fit_fold(name, point, fold, folds, budget):
-        good = point.C == 32.0 and point.gamma == 1 / 64
-        near = point.C == 128.0 and point.gamma == 1 / 64
-        right = 96 if good else (97 if fold == 0 else 90) if near else 60
-        return tuning_line(name, point, fold, right)
-
-    monkeypatch.setattr("swapsvm.study.tuning.fit_fold", fit_fold)
-    path = tmp_path / "tuning.jsonl"
-    assert tune("pendigits", path, 1.0, lambda r: None) == GridPoint(32.0, 1 / 64)
-    assert len(records.read(path)) == 121 + 2 * 9
 
 
 # ---- claims -------------------------------------------------------------------------------------------------------
@@ -504,8 +454,8 @@ def full_study(**measures):
     return [
         record(e, d, m, 1.0 + k, **given)
         for e in ("paper", "polynomial", "rows", "relative")
-        for d in EXPERIMENTS[e].data
-        for k, m in enumerate(EXPERIMENTS[e].methods)
+        for d in EXPERIMENTS[e.replace("paper", "paper-full")].data
+        for k, m in enumerate(EXPERIMENTS[e.replace("paper", "paper-full")].methods)
     ]
 
 
@@ -548,7 +498,7 @@ def test_tests_that_cannot_be_significant_show_nothing():
 
 # ---- the command --------------------------------------------------------------------------------------------------
 
-SMALL = ["reproduce", "--quick", "--only", "w1a", "--methods", "swap2,block", "--experiments", "paper,relative"]
+SMALL = ["reproduce", "--quick", "--only", "w1a", "--methods", "swap2,block", "--experiments", "paper-3,relative"]
 
 
 @with_data
@@ -557,7 +507,8 @@ def test_the_command_runs_what_is_missing_and_writes_the_report(tmp_path, capsys
     assert main(words) == 0
     first = capsys.readouterr()
     assert f"Report: {tmp_path / 'report.html'}" in first.out
-    assert first.err.count("w1a") == 4 and "left" in first.err
+    assert first.err.count("w1a") == 3 and "left" in first.err
+    assert "claims of the paper cannot be decided" in first.err.splitlines()[0]
     assert "<svg" in (tmp_path / "report.html").read_text() and (tmp_path / "tables" / "claims.csv").exists()
     lines = (tmp_path / "runs.jsonl").read_bytes()
     assert main(words) == 0
@@ -585,7 +536,7 @@ def test_a_killed_study_goes_on_where_it_stopped(tmp_path):
     after = records.read(raw)
     assert raw.read_text().splitlines()[: len(before) - 1] == before[:-1]  # the last line can be incomplete
     keys = [(r["experiment"], r["data"], r["method"], r["seed"]) for r in after]
-    assert len(keys) == len(set(keys)) == 4
+    assert len(keys) == len(set(keys)) == 3
 
 
 @pytest.mark.parametrize(
@@ -593,7 +544,7 @@ def test_a_killed_study_goes_on_where_it_stopped(tmp_path):
     [
         (["--only", "webb"], "--only webb: use some of web"),
         (["--methods", "smo"], "--methods smo: use some of cvm"),
-        (["--experiments", "all"], "--experiments all: use some of paper"),
+        (["--experiments", "all"], "--experiments all: use some of paper-1"),
         (["--jobs", "0"], "--jobs 0: the number of runs at a time must be positive"),
         (["--budget", "-1"], "--budget -1: the number of seconds must be positive"),
     ],
@@ -614,11 +565,3 @@ def test_what_cannot_be_had_is_left_out_and_said(tmp_path, capsys, monkeypatch):
     assert main(["reproduce", "--only", "protein", "--output", str(tmp_path)]) == 0
     assert "protein is left out: cannot download protein" in capsys.readouterr().err
     assert "Without runs:" in (tmp_path / "report.md").read_text()
-
-
-def test_what_was_tuned_in_a_folder_is_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("swapsvm.study.reproduce.tune", lambda *arguments: GridPoint(8.0, 0.5))
-    tune_all(["w1a"], tmp_path, 1.0)
-    tune_all(["w2a"], tmp_path, 1.0)
-    assert own_parameters(tmp_path) == {name: {"C": 8.0, "gamma": 0.5} for name in ("w1a", "w2a")}
-    assert [path.name for path in tmp_path.iterdir()] == ["parameters.toml"]

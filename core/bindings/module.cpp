@@ -7,6 +7,7 @@
 #include "../snapshot.hpp"
 #include "../threads.hpp"
 #include "bindings.hpp"
+#include "source_digest.hpp"
 
 namespace swapsvm {
 namespace {
@@ -35,12 +36,17 @@ std::vector<std::string> snapshot_fields() {
   return names;
 }
 
+std::string source_digest() {
+  return SWAPSVM_SOURCE_DIGEST;
+}
+
 // What Python would otherwise repeat.
 void bind_constants(nb::module_& m) {
   m.def("move_kinds", move_kinds, "The names of the kinds of moves; a record has their index.");
   m.def("record_layout", record_layout, "Name and NumPy format of the fields of a record, in order and without gaps.");
   m.def("snapshot_fields", snapshot_fields, "The names of the fields of a snapshot.");
   m.def("is_recorded", is_recorded, "iteration"_a, "Whether an iteration makes a record of the trace.");
+  m.def("source_digest", source_digest, "SHA-256 of the sources this module was compiled from.");
   m.attr("PROGRESS_WINDOW") = Improvement::kWindow;
   m.attr("MOST_THREADS") = kMostThreads;
 }

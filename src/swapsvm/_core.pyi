@@ -21,6 +21,9 @@ def snapshot_fields() -> list[str]:
 def is_recorded(iteration: int) -> bool:
     """Whether an iteration makes a record of the trace."""
 
+def source_digest() -> str:
+    """SHA-256 of the sources this module was compiled from."""
+
 PROGRESS_WINDOW: int = 256
 
 MOST_THREADS: int = 1024

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, TypeVar, cast
 
+from .provenance import Provenance
+
+Line = TypeVar("Line", bound=Mapping[str, object])
 Record = dict[str, Any]  # one line: a JSON object whose fields depend on the file
 Settings = dict[str, Any]  # parameters of an estimator by name
 Measure = Literal["accuracy", "seconds", "model_size", "iterations", "evaluations", "gap", "relative_gap"]
 
 
 class Measures(TypedDict):
-    """What was measured in a run; times are in seconds."""
+    """What was measured in a run; times are in seconds. Peers have less to tell, and nothing if they were cut."""
 
     seconds: float
-    certificate_seconds: float
-    fit_wall_seconds: float
-    accuracy: float
-    model_size: int
-    iterations: int
-    evaluations: int
-    samplings: int
-    gap: float
-    relative_gap: float
     stop_reasons: list[str]
     cut: bool
+    certificate_seconds: NotRequired[float]
+    fit_wall_seconds: NotRequired[float]
+    accuracy: NotRequired[float]
+    model_size: NotRequired[int]
+    iterations: NotRequired[int]
+    evaluations: NotRequired[int]
+    cache_hits: NotRequired[int]
+    samplings: NotRequired[int]
+    gap: NotRequired[float]
+    relative_gap: NotRequired[float]
 
 
 class Run(TypedDict):
@@ -41,6 +45,7 @@ class Run(TypedDict):
     measures: Measures
     curve: NotRequired[dict[str, list[float]]]
     environment: dict[str, Any]
+    provenance: NotRequired[Provenance]  # the first lines had none
 
 
 def append(path: Path, record: Mapping[str, object]) -> None:
@@ -66,6 +71,18 @@ def read(path: Path) -> list[Record]:
 def read_runs(path: Path) -> list[Run]:
     """The lines of ``runs.jsonl``."""
     return cast(list[Run], read(path))
+
+
+def digest_of(line: Mapping[str, object]) -> str | None:
+    """The digest of the sources that made a line; None if it has none and is stale."""
+    found = cast(Provenance | None, line.get("provenance"))
+    return found["digest"] if found else None
+
+
+def newest(lines: Sequence[Line]) -> list[Line]:
+    """The lines of the sources that made the last line; those of others are not comparable."""
+    digests = [digest for line in lines if (digest := digest_of(line))]
+    return [line for line in lines if digests and digest_of(line) == digests[-1]]
 
 
 def parsed(line: str, where: str) -> Record:

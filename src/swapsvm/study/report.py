@@ -12,7 +12,7 @@ from . import sections
 from .claims import check_all
 from .document import Block, Bullets, Cell, Document, Heading, Paragraph, TableBlock
 from .evidence import Status
-from .protocol import COMMON, CVM_SAMPLING, EVERY_SET, EXPERIMENTS, METHODS, PAPER_METHODS, Experiment
+from .protocol import COMMON, EVERY_SET, EXPERIMENTS, METHODS, PAPER_METHODS, Experiment
 from .significance import compared_tests, statistics_section
 from .summary import Results
 
@@ -26,7 +26,6 @@ def make_report(results: Results) -> Document:
         protocol_section,
         sections.groups_section,
         statistics_section,
-        sections.trust_section,
         sections.polynomial_section,
         sections.relative_section,
         sections.published_section,
@@ -149,7 +148,7 @@ def sampled(experiment: Experiment) -> str:
     sampling = experiment.sampling
     if sampling is None:
         return "best of all rows"
-    ends = f"{sampling.trusted} samples without a violator (CVM: {CVM_SAMPLING.trusted}) end a run"
+    ends = f"{sampling.trusted} samples without a violator end a run"
     return f"best of {sampling.size} random rows; {ends}; block: all rows"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +21,15 @@ from ..extras import needed_by
 from ..plotting import require_extra
 from ..writing import whole_file
 from . import records
-from .protocol import Scale, Trial, trials_of
+from .peers import PEERS, is_installed
+from .pool import Workers
+from .protocol import Parameters, Trial
 from .records import Record, Run
-from .runs import due, run_all
+from .rehearsal import warning
+from .runs import run
+from .schedule import Scale, Schedule, trials_of
 from .summary import Results
-from .tuning import GridPoint, as_toml, stored_parameters, tune
+from .tuning import Fit, Tuning, as_toml, best_of, fit_fold, stored_parameters
 
 
 def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
@@ -33,20 +37,35 @@ def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
     require_extra("the report")
     if jobs < 1:
         raise ValueError(f"--jobs {jobs}: the number of runs at a time must be positive")
-    if not scale.budget > 0:
+    if scale.budget is not None and not scale.budget > 0:
         raise ValueError(f"--budget {scale.budget:g}: the number of seconds must be positive")
-    present = [name for name in scale.data if is_there(name)]
+    scale = possible(scale)
     if retune:
-        tune_all(present, folder, scale.budget)
+        tune_all(scale.data, folder, jobs, scale.budget)
     parameters = {**stored_parameters(), **own_parameters(folder)}
-    for name in [name for name in present if name not in parameters]:
+    for name in [name for name in scale.data if name not in parameters]:
         sys.stderr.write(f"{name} is left out: its C and gamma are not tuned yet; add --tune\n")
     raw = folder / "runs.jsonl"
-    trials = due(trials_of(replace(scale, data=tuple(present)), parameters), records.read_runs(raw))
-    if trials:
-        with progress(trials) as report:
-            run_all(trials, raw, jobs, report, write_failure)
+    schedule = Schedule(trials_of(scale, parameters), records.read_runs(raw))
+    if schedule.waiting():
+        sys.stderr.write(warning(scale))
+        with progress(schedule) as report:
+
+            def done(trial: Trial, record: Run) -> None:
+                records.append(raw, record)
+                report(trial, record)
+
+            Workers(run, jobs, done, write_failure).run(schedule)
     write_report(folder)
+
+
+def possible(scale: Scale) -> Scale:
+    """The scale without data sets and packages that are not here."""
+    methods = tuple(method for method in scale.methods if is_installed(method))
+    if "today" in scale.experiments:
+        for method in set(scale.methods) - set(methods):
+            sys.stderr.write(f"{method} is left out: {PEERS[method].module} is not installed\n")
+    return replace(scale, data=tuple(filter(is_there, scale.data)), methods=methods)
 
 
 def is_there(name: str) -> bool:
@@ -60,27 +79,38 @@ def is_there(name: str) -> bool:
     return True
 
 
-def tune_all(names: list[str], folder: Path, budget: float) -> None:
-    """Tune the sets and write the result to the folder, where the next call finds it."""
-    chosen = {name: GridPoint(**values) for name, values in own_parameters(folder).items()}
-    for name in names:
-        chosen[name] = tune(name, folder / "tuning.jsonl", budget, write_tuning)
-        with whole_file(folder / "parameters.toml") as file:
-            file.write(as_toml(chosen).encode())
+def tune_all(names: Sequence[str], folder: Path, jobs: int, budget: float | None) -> None:
+    """Make the missing fits of tuning, and write the best points to the folder, where the next call finds them."""
+    lines = folder / "tuning.jsonl"
+
+    def done(fit: Fit, line: Record) -> None:
+        records.append(lines, line)
+        write_tuning(line)
+
+    Workers(fit_fold, jobs, done, write_failed_fit).run(Tuning(names, records.read(lines), budget))
+    with whole_file(folder / "parameters.toml") as file:
+        file.write(as_toml({**own_parameters(folder), **best_of(lines, names)}).encode())
 
 
-def own_parameters(folder: Path) -> dict[str, dict[str, float]]:
+def own_parameters(folder: Path) -> Parameters:
     """The parameters tuned in this folder."""
     path = folder / "parameters.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def write_tuning(record: Record) -> None:
+def write_tuning(line: Record) -> None:
     """One line on stderr."""
+    cut = "  cut" if line["cut"] else ""
     sys.stderr.write(
-        f"tuning {record['data']}: C = {record['C']:g}, gamma = {record['gamma']:.4g}, fold {record['fold'] + 1}: "
-        f"{record['right'] / record['rows']:.2%} in {record['seconds']:.1f} s\n"
+        f"tuning {line['data']} by {line['method']}: C = {line['C']:g}, gamma = {line['gamma']:.4g}, "
+        f"fold {line['fold'] + 1}: {line['right'] / line['rows']:.2%} in {line['seconds']:.1f} s{cut}\n"
     )
+
+
+def write_failed_fit(fit: Fit, message: str) -> None:
+    """One line on stderr."""
+    what = f"tuning {fit.data} by {fit.method}, C = {fit.point.C:g}"
+    sys.stderr.write(f"{what} failed; the next call tries it again: {' '.join(message.split())}\n")
 
 
 def write_failure(trial: Trial, message: str) -> None:
@@ -94,55 +124,60 @@ def write_report(folder: Path) -> None:
     from .report import make_report
     from .report_files import write
 
-    write(make_report(Results(records.read_runs(folder / "runs.jsonl"))), folder)
+    write(make_report(Results(records.newest(records.read_runs(folder / "runs.jsonl")))), folder)
     sys.stdout.write(f"Report: {folder / 'report.html'}\n")
 
 
 @contextmanager
-def progress(trials: list[Trial]) -> Iterator[Callable[[Trial, Run], object]]:
+def progress(schedule: Schedule) -> Iterator[Callable[[Trial, Run], object]]:
     """A bar on stderr with the estimated remaining time; lines if stderr is not a terminal."""
     with needed_by("the report"):
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
-    remaining = RemainingTime(trials)
+    remaining = RemainingTime(schedule)
     console = Console(stderr=True, highlight=False)
     if not console.is_interactive:
         yield lambda trial, record: sys.stderr.write(f"{line_of(trial, record)}  {remaining.after(trial)}\n")
         return
-    columns = (
-        TextColumn("{task.description:40}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    with Progress(*columns, console=console) as bars:
-        bar = bars.add_task("starting", total=len(trials), left="")
+    with Progress(
+        TextColumn("{task.description:40}"), BarColumn(), TextColumn("{task.fields[left]}"), console=console
+    ) as bars:
+        bar = bars.add_task("starting", total=remaining.total, left="")
 
         def report(trial: Trial, record: Run) -> None:
             console.print(line_of(trial, record), soft_wrap=True)
-            what = f"{trial.experiment}: {trial.data}, {trial.method}"
-            bars.update(bar, advance=1, description=what, left=remaining.after(trial))
+            what, left = f"{trial.experiment}: {trial.data}, {trial.method}", remaining.after(trial)
+            bars.update(bar, completed=remaining.done, total=remaining.total, description=what, left=left)
 
         yield report
 
 
 class RemainingTime:
-    """Estimates the remaining time from the expected and the actual times of finished runs."""
+    """Estimates the remaining time from the expected and the actual times of finished runs.
 
-    def __init__(self, trials: list[Trial]) -> None:
-        self._began = time.monotonic()
-        self._left = sum(map(expected, trials))
-        self._done = 0.0
+    It is an upper bound: a run that ends at the first try is not tried again.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule, self._began, self.done = schedule, time.monotonic(), 0.0
+        self.total = sum(map(expected, schedule.waiting()))
 
     def after(self, trial: Trial) -> str:
         """The remaining time after this trial."""
-        self._done += expected(trial)
-        self._left -= expected(trial)
-        seconds = max(0.0, (time.monotonic() - self._began) * self._left / self._done)
-        if seconds < 90:
-            return f"about {seconds:.0f} s left"
-        return f"about {seconds / 60:.0f} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
+        self.done += expected(trial)
+        waiting = self._schedule.waiting()
+        left = sum(map(expected, waiting))
+        self.total = self.done + left
+        seconds = (time.monotonic() - self._began) * left / self.done
+        return f"{len(waiting)} runs, {spelled(seconds)} left"
+
+
+def spelled(seconds: float) -> str:
+    """A time in its largest unit."""
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
 def expected(trial: Trial) -> float:
@@ -154,8 +189,9 @@ def expected(trial: Trial) -> float:
 def line_of(trial: Trial, record: Run) -> str:
     """The result of a run."""
     measures = record["measures"]
-    cut = "  cut" if measures["cut"] else ""
-    return (
-        f"{trial.experiment:12} {trial.data:10} {trial.method:6} seed {trial.seed} {measures['seconds']:8.2f} s "
-        f"{measures['accuracy']:7.2%} {measures['model_size']:6} vectors  gap {measures['relative_gap']:.1e}{cut}"
-    )
+    what = f"{trial.experiment:12} {trial.data:10} {trial.method:6} seed {trial.seed} {measures['seconds']:8.2f} s"
+    if "accuracy" in measures:
+        what += f" {measures['accuracy']:7.2%} {measures['model_size']:6} vectors"
+    if "relative_gap" in measures:
+        what += f"  gap {measures['relative_gap']:.1e}"
+    return f"{what}  cut" if measures["cut"] else what

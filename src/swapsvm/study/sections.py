@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from . import figures, tables
 from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
 from .evidence import Status
 from .paper import published_accuracies
-from .protocol import EXPERIMENTS, FRANK_WOLFE, GROUPS, METHODS, PAPER_SAMPLING, TRUST
+from .protocol import EXPERIMENTS, GROUPS
 from .records import Measure
 from .summary import Results
 
@@ -50,32 +49,6 @@ def groups_section(results: Results) -> Iterator[Block]:
                 svg = figures.speedups(results, "paper", data)
                 yield FigureBlock(f"{prefix}-speedup", f"{title}: speed-up over CVM.", svg)
         yield tables.work_table(results, "paper", prefix, title, data)
-
-
-def trust_section(results: Results) -> Iterator[Block]:
-    """The effect of the rule that ends a sampled run."""
-    trusted = {"paper": PAPER_SAMPLING.trusted} | {name: sampling.trusted for name, sampling in TRUST.items()}
-    names = sorted(trusted, key=lambda name: trusted[name] or 0)
-    data = [d for d in results.data(next(iter(TRUST))) if results.runs("paper", d, "swap")]
-    if not data:
-        return
-    yield Heading("What ends a sampled run")
-    yield Paragraph(
-        "The paper does not say when a sampled run ends, and no other choice changes the results more. The table shows "
-        "the same methods on the same problems, by the number of samples in a row without a violator that end a run. "
-        f"The study uses {PAPER_SAMPLING.trusted}, which of the numbers tried comes closest to the paper's results."
-    )
-    units: dict[Measure, str] = {"accuracy": "%", "seconds": "s", "relative_gap": "gap"}
-    columns = ["data set", "samples", *(f"{METHODS[m]}, {unit}" for m in FRANK_WOLFE for unit in units.values())]
-    rows = []
-    for d in data:
-        for name in names:
-            row = [tables.measure_cells(results, name, d, (m,), u, mark_best=False) for m in FRANK_WOLFE for u in units]
-            rows.append([tables.label(d), str(trusted[name]), *chain(*row)])
-    what = (
-        "Accuracy in percent, seconds, and the certified relative gap, by the number of empty samples that end a run."
-    )
-    yield TableBlock("trusted", what, columns, rows, tables.CUT)
 
 
 def polynomial_section(results: Results) -> Iterator[Block]:

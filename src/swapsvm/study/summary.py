@@ -85,7 +85,8 @@ class Results:
 
     def median(self, experiment: str, data: str, method: str, measure: Measure) -> float | None:
         """The median of a measure over the repetitions; None if there is no run."""
-        values = [run["measures"][measure] for run in self.runs(experiment, data, method)]
+        found = [run["measures"] for run in self.runs(experiment, data, method)]
+        values = [measures[measure] for measures in found if measure in measures]
         return float(median(values)) if values else None
 
     def cut(self, experiment: str, data: str, method: str) -> bool:
