@@ -48,7 +48,7 @@ class Bullets(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A part of an overview: a mark of ``BADGES``, what it counts, and short sentences."""
+    """A part of an overview: a mark of ``BADGES`` or none, what it counts, and short sentences."""
 
     mark: str
     title: str

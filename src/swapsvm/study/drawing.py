@@ -44,7 +44,7 @@ STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "legend.frameon": False,
     "text.color": INK,
 }
-IN_A_LINE = 8  # entries of a legend
+LEGEND = 118  # characters of a line of the legend; a handle takes the room of six
 WIDTH = 9.2  # inches, the report's column
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Keywords = dict[str, Any]  # of a call of matplotlib
@@ -178,8 +178,18 @@ def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Seq
         handles.append(Line2D([], [], label=cut, **{**marker_of("swap", True), "markeredgecolor": QUIET}))
     handles += references
     if handles:
-        columns = min(len(handles), IN_A_LINE)
+        columns = legend_columns([str(handle.get_label()) for handle in handles])
         figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=1.8)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """The most columns whose widest entries fit beside each other; entries go down the columns."""
+    for columns in range(len(labels), 1, -1):
+        deep = -(-len(labels) // columns)
+        widest = [max(map(len, labels[start : start + deep])) + 6 for start in range(0, len(labels), deep)]
+        if sum(widest) <= LEGEND:
+            return columns
+    return 1
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:

@@ -78,8 +78,8 @@ def html_block(block: Block, label: str) -> str:
 def html_group(group: Group) -> str:
     """One part of an overview."""
     items = "".join(f"<li>{html_text(item)}</li>" for item in group.items)
-    badge = html_badge(group.mark, BADGES[group.mark])
-    return f'<div class="group"><p>{badge} {html_text(group.title)}</p><ul>{items}</ul></div>'
+    badge = f"{html_badge(group.mark, BADGES[group.mark])} " if group.mark else ""
+    return f'<div class="group"><p>{badge}{html_text(group.title)}</p><ul>{items}</ul></div>'
 
 
 def html_badge(mark: str, words: str) -> str:

@@ -10,10 +10,11 @@ from .claims import Judged, check_all
 from .document import Block, Cell, Group, Heading, Overview, Paragraph, TableBlock
 from .evidence import Status
 from .protocol import RULES
+from .provenance_section import origin
 from .significance import ComparedTest, compared_tests
 from .summary import Results
 
-PARTS = {"Medium and large": "M&L", "Polynomial kernel": "Polynomial", "Conclusions": "All"}
+PARTS = {"Medium and large": "Others", "Polynomial kernel": "Polynomial", "Conclusions": "All sets"}
 MEANING = {
     Status.CONFIRMED: "hold under every stop rule",
     Status.DEPENDS: "hold under some rules, not under others",
@@ -27,6 +28,7 @@ def overview(results: Results) -> Iterator[Block]:
     judged, tests = check_all(results), compared_tests(results)
     yield Paragraph(lead(judged, results))
     yield Overview([*(group(status, judged) for status in MEANING), tests_group(tests)])
+    yield Paragraph(origin(results))
 
 
 def lead(judged: Sequence[Judged], results: Results) -> str:
@@ -34,8 +36,8 @@ def lead(judged: Sequence[Judged], results: Results) -> str:
     rules = ", ".join(RULES[rule] for rule in results.rules()) or "none yet"
     return (
         "The paper says: SWAP is mostly faster than MFW, as accurate, and a robust alternative to FW, MFW and CVM. "
-        f"It does not say what ends a sampled run, so each of its {len(judged)} claims was tried under every rule "
-        f"with runs ({rules})."
+        f"It does not say what ends a sampled run, so each of its {len(judged)} claims was tried under every rule with "
+        f"runs ({rules}). Beside a claim without one verdict: the rules under which it holds (✓) and does not (✗)."
     )
 
 
@@ -55,11 +57,12 @@ def by_part(found: Sequence[Judged]) -> dict[str, list[str]]:
 
 
 def short(one: Judged) -> str:
-    """The short form; of a claim that depends on the rule, with the number of rules under which it holds."""
-    if one.status != Status.DEPENDS:
-        return one.claim.short
-    yes = sum(verdict.status == Status.CONFIRMED for verdict in one.by_rule.values())
-    return f"{one.claim.short} ({yes} of {len(one.by_rule)})"
+    """The short form; of a claim without one verdict, with the number of rules under which it holds and does not."""
+    counts = Counter(verdict.status for verdict in one.by_rule.values())
+    signs = {Status.CONFIRMED: "✓", Status.NOT_CONFIRMED: "✗"}
+    parts = [f"{sign}{counts[status]}" for status, sign in signs.items() if counts[status]]
+    decided_by_all = one.status in (Status.CONFIRMED, Status.NOT_CONFIRMED)
+    return one.claim.short if decided_by_all or not parts else f"{one.claim.short} ({' '.join(parts)})"
 
 
 def tests_group(tests: Sequence[ComparedTest]) -> Group:
@@ -67,8 +70,8 @@ def tests_group(tests: Sequence[ComparedTest]) -> Group:
     counts = Counter(test.status for test in tests)
     kept = sum(not test.published.rejected for test in tests)
     items = [f"{counts[status]} {status}" for status in Status if counts[status]]
-    title = f"**{len(tests)}** significance tests; the paper rejects {len(tests) - kept} and keeps {kept}"
-    return Group(Status.NOT_REJECTED, title, [", ".join(items)])
+    title = f"**{len(tests)} significance tests**; the paper rejects {len(tests) - kept} hypotheses, keeps {kept}"
+    return Group("", title, [", ".join(items) + "; not rejected: kept here too, which confirms nothing"])
 
 
 def claims_section(results: Results) -> Iterator[Block]:

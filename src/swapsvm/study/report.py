@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import Any
 
 from ..datasets.registry import Entry, registry
 from . import own_sections, sections
@@ -13,6 +12,7 @@ from .document import Block, Bullets, Document, Heading, Paragraph, TableBlock
 from .inconsistencies import inconsistencies_section
 from .overview import claims_section, overview
 from .protocol import COMMON, EVERY_SET, EXPERIMENTS, METHODS, PAPER_METHODS, RULES, Experiment
+from .provenance_section import provenance_section
 from .records import Record
 from .significance_section import statistics_section
 from .summary import Results
@@ -53,7 +53,7 @@ def introduction(results: Results) -> Iterator[Block]:
         "can end a sampled run, and all methods under a protocol of our own that searches every row and ends at a "
         "certified gap."
     )
-    yield Bullets((*sampling_findings(results), *block_findings(results), *seed_findings(results), origin(results)))
+    yield Bullets((*sampling_findings(results), *block_findings(results), *seed_findings(results)))
 
 
 def sampling_findings(results: Results) -> Iterator[str]:
@@ -63,7 +63,7 @@ def sampling_findings(results: Results) -> Iterator[str]:
         gaps = [float(gap.low[0]) for gap in found if gap.exact]
         if gaps:
             yield (
-                f"Ended by {RULES[rule]}: the gap that a full pass then certifies is above the nominal 1e-6 in "
+                f"{RULES[rule].capitalize()}: the gap that a full pass then certifies is above the nominal 1e-6 in "
                 f"{sum(gap > 1e-6 for gap in gaps)} of {len(gaps)} cases, with a median of {median(gaps):.1e}."
             )
 
@@ -102,18 +102,6 @@ def seed_findings(results: Results) -> Iterator[str]:
             f"Seeds of the finished cells of the paper's protocol: {spelled}. Resampling cannot show the spread of a "
             "cell with one seed."
         )
-
-
-def origin(results: Results) -> str:
-    """Where the lines come from."""
-    cut = sum(run["measures"]["cut"] for run in results.lines)
-    commits = ", ".join(sorted({run["provenance"]["commit"][:12] for run in results.lines if "provenance" in run}))
-    made = f"sources {results.digest[:12]}, commit {commits}" if results.digest else "unknown sources"
-    machines = {str(run["environment"]["cpu"]) for run in results.lines if "environment" in run}
-    return (
-        f"Provenance: {len(results.lines)} lines of {made}, {cut} of them cut at a limit, made on "
-        f"{', '.join(sorted(machines)) or 'no machine'}; {results.stale} stale lines of other sources are left out."
-    )
 
 
 def data_section(results: Results) -> Iterator[Block]:
@@ -163,20 +151,3 @@ def sampled(experiment: Experiment) -> str:
     """How the toward vertex is chosen."""
     sampling = experiment.sampling
     return "best of all rows" if sampling is None else f"best of {sampling.size} random rows"
-
-
-def provenance_section(results: Results) -> Iterator[Block]:
-    """Machines and versions of the runs."""
-    yield Heading("Environment and provenance")
-    yield Paragraph(origin(results))
-    seen = Counter(environment_row(run["environment"]) for run in results.lines if "environment" in run)
-    columns = ("CPU", "cores", "SIMD", "system", "Python", "packages", "runs")
-    rows = [(*row, str(count)) for row, count in sorted(seen.items())]
-    yield TableBlock("environment", "Where the runs were made; each used one thread.", columns, rows)
-
-
-def environment_row(environment: dict[str, Any]) -> tuple[str, ...]:
-    """One machine."""
-    packages = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
-    fields = ("cpu", "cores", "simd", "system", "python")
-    return (*(str(environment[field]) for field in fields), packages)

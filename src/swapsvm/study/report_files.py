@@ -85,7 +85,9 @@ def markdown_block(block: Block, label: str, figures: str) -> str:
             return "\n".join(f"- {markdown_text(item)}" for item in items)
         case Overview(groups):
             return "\n\n".join(
-                f"**{BADGES[mark]}: {markdown_text(title)}**\n\n" + "\n".join(f"- {markdown_text(i)}" for i in items)
+                " ".join(filter(None, [BADGES.get(mark, ""), markdown_text(title)]))
+                + "\n\n"
+                + "\n".join(f"- {markdown_text(item)}" for item in items)
                 for mark, title, items in groups
             )
         case FigureBlock(name, caption):

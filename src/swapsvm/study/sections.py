@@ -14,8 +14,8 @@ from .summary import Results
 TITLES = {
     "web": "Web",
     "adult": "Adult",
-    "medium": "Medium-scale sets",
-    "large": "Large-scale sets",
+    "medium": "Medium-scale",
+    "large": "Large-scale",
     "protein": "Protein",
 }
 SIDE_BY_SIDE = (("web", "adult"), ("medium", "large"), ("protein",))  # as in the paper
@@ -35,8 +35,8 @@ TABLES: dict[Measure, str] = {
 def rules_section(results: Results) -> Iterator[Block]:
     """Accuracy, times, speed-ups and sizes as the paper arranges them, under each rule."""
     for rule in results.rules():
-        title = f"Ended by {RULES[rule]}"
-        yield Heading(f"The paper's protocol, {title.lower()}")
+        title = RULES[rule].capitalize()
+        yield Heading(f"The paper's protocol: {RULES[rule]}")
         for panels in SIDE_BY_SIDE:
             yield from panels_of(results, rule, panels, title)
         data = results.data(rule)
@@ -53,7 +53,7 @@ def panels_of(results: Results, rule: str, names: Sequence[str], title: str) -> 
     groups = {name: data for name, data in groups.items() if data}
     if not groups:
         return
-    yield Heading(" and ".join(groups), level=3)
+    yield Heading(f"{' and '.join(groups)} sets", level=3)
     series = names[0] in COLLECTIONS
     draw = figures.collections if series else figures.sets
     for word, (axis, caption) in DRAWN.items():

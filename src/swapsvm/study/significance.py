@@ -77,9 +77,10 @@ def concluded(test: PublishedTest, first: np.ndarray, second: np.ndarray) -> flo
 
 
 def ranked_scores(results: Results, experiment: str, measure: Measure, methods: Sequence[str]) -> np.ndarray:
-    """Scores to rank: times, where cut methods are last, or accuracies of sets without cut runs."""
+    """Scores to rank: times, where those that only have a lower bound are last, or accuracies of sets without cuts."""
     data, scores = results.scores(experiment, measure, methods)
-    cut = np.array([[results.cut(experiment, d, m) for m in methods] for d in data], dtype=bool).reshape(scores.shape)
+    exact = [[results.bounds(d, m, measure, experiment).exact for m in methods] for d in data]
+    known = np.array(exact, dtype=bool).reshape(scores.shape)
     if measure == "accuracy":
-        return scores[~cut.any(axis=1)]
-    return np.where(cut, scores.max(axis=1, keepdims=True, initial=0.0), scores)
+        return scores[known.all(axis=1)]
+    return np.where(known, scores, scores.max(axis=1, keepdims=True, initial=0.0))

@@ -129,7 +129,7 @@ def rank_figure(results: Results, rule: str, measure: Measure) -> Iterator[Figur
         what, higher = MEASURES[measure]
         ranks = friedman(scores, higher_is_better=higher).ranks
         diagram = rank_diagram([TODAY[m] for m in PAPER_METHODS], ranks, len(scores))
-        caption = f"Ended by {RULES[rule]}: average ranks by {what} on {len(scores)} sets; bars join equal methods."
+        caption = f"{RULES[rule].capitalize()}: average ranks by {what} on {len(scores)} sets; bars join equal methods."
         yield FigureBlock(f"ranks-{rule}-{measure}", caption, figures.ranks(diagram))
 
 

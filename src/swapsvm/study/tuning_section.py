@@ -22,13 +22,15 @@ def tuning_section(results: Results, lines: Sequence[Record]) -> Iterator[Block]
     yield Heading("Tuning")
     yield Paragraph(
         f"C and the width of the kernel were chosen on validation rows, once for all methods. Of "
-        f"{sum(c.fits for c in every)} fits {sum(c.cut for c in every)} were cut at their limit: what they say about "
-        "their C is a lower bound of what a complete fit would reach. Where CVM was cut, the block engine solves the "
+        f"{sum(c.fits for c in every)} fits {sum(c.cut for c in every)} were cut at their limit and say little about "
+        "their C. Where CVM was cut, the block engine solves the "
         "same problems exactly, and its curve is the check."
     )
     rows = [tuning_row(d, m, curve, used.get(d)) for d, by_method in curves.items() for m, curve in by_method.items()]
     columns = ("data set", "method", "fits", "cut", "best C", "accuracy, %", "C of the study", "accuracy there, %")
-    yield TableBlock("tuning", "The fits of the tuning, and the best C by each method's curve.", columns, rows)
+    yield TableBlock(
+        "tuning", "The fits of the tuning, and the best C by each method's curve.", columns, rows, folded=True
+    )
     caption = "Validation accuracy in percent over C, at the best width where several were tried."
     yield FigureBlock("tuning", caption, tuning_figures.tuning(curves, used))
 
