@@ -82,6 +82,14 @@ def test_the_same_samples_end_the_runs_of_all_methods(rule, empty):
     assert "block" not in EXPERIMENTS[rule].methods  # its runs do not depend on the rule
 
 
+def test_the_rule_of_the_authors_program():
+    found = {method: settings_of("paper-levels", method)["sampling"] for method in PAPER_METHODS}
+    assert len({found[method] for method in FRANK_WOLFE}) == 1
+    for sampling in found.values():
+        assert (sampling.size, sampling.trusted, sampling.first_level, sampling.with_active) == (60, 1, 0.01, False)
+    assert [found[m].balanced and found[m].outside_active for m in ("cvm", "swap")] == [True, False]
+
+
 def test_a_rule_without_samples_searches_every_row():
     assert {settings_of("paper-full", method)["sampling"] for method in METHODS} == {None}
     assert {settings_of("relative", method)["sampling"] for method in METHODS} == {None}

@@ -34,7 +34,7 @@ def add_reproduce(verbs: Verbs) -> None:
     parser = verbs.add("reproduce", text, run_reproduce)
     scale = parser.add_mutually_exclusive_group()
     scale.add_argument("--quick", action="store_true", help="small sets, all methods, within three minutes (default)")
-    scale.add_argument("--paper", action="store_true", help="all sets that are here or can be downloaded: takes hours")
+    scale.add_argument("--paper", action="store_true", help="all sets that are here or can be downloaded: takes days")
     add = parser.add_argument
     add("--only", metavar="NAMES", help="groups (web,adult,medium,large,protein) or data sets to run")
     add("--methods", metavar="NAMES", help="methods to run: cvm,fw,mfw,swap,swap2,block, and others of today")

@@ -25,6 +25,7 @@ from .peers import PEERS, is_installed
 from .pool import Workers
 from .protocol import Parameters, Trial
 from .records import Record, Run
+from .rehearsal import warning
 from .runs import run
 from .schedule import Scale, Schedule, trials_of
 from .summary import Results
@@ -47,6 +48,7 @@ def reproduce(scale: Scale, folder: Path, jobs: int, retune: bool) -> None:
     raw = folder / "runs.jsonl"
     schedule = Schedule(trials_of(scale, parameters), records.read_runs(raw))
     if schedule.waiting():
+        sys.stderr.write(warning(scale))
         with progress(schedule) as report:
 
             def done(trial: Trial, record: Run) -> None:
