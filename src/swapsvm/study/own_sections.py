@@ -12,7 +12,7 @@ from .evidence import Status
 from .figures import ACCURACY, EVALUATIONS, SIZE, TIME
 from .paper import published_accuracies
 from .protocol import EXPERIMENTS, GROUPS, METHODS, RULES, TODAY
-from .sections import TABLES
+from .sections import tables_of
 from .summary import Results
 
 CURVES = {
@@ -42,10 +42,7 @@ def measures_of(results: Results, experiment: str, data: Sequence[str], title: s
     for word, axis in (("time", TIME), ("evaluations", EVALUATIONS)):
         svg = figures.sets(results, experiment, {"": data}, axis)
         yield FigureBlock(f"{experiment}-{word}", f"{title}: {axis.label}.", svg)
-    for measure, words in TABLES.items():
-        yield tables.measure_table(results, experiment, data, measure, f"{experiment}-{measure}", f"{title}: {words}.")
-    yield tables.share_table(results, experiment, data, title)
-    yield tables.work_table(results, experiment, data, title)
+    yield from tables_of(results, experiment, data, title)
 
 
 class Rival(NamedTuple):

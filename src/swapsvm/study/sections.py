@@ -25,10 +25,10 @@ DRAWN: dict[str, tuple[Axis, str]] = {
     "time": (TIME, "training times"),
     "size": (SIZE, "sizes of the models, in percent of the training rows"),
 }
-TABLES: dict[Measure, str] = {
-    "accuracy": "test accuracy, percent",
-    "seconds": "training time, seconds",
-    "model_size": "support vectors",
+TABLES: dict[str, tuple[Measure, str]] = {
+    "accuracy": ("accuracy", "test accuracy, percent"),
+    "time": ("seconds", "training time, seconds"),
+    "size": ("model_size", "support vectors"),
 }
 
 
@@ -40,11 +40,16 @@ def rules_section(results: Results) -> Iterator[Block]:
         for panels in SIDE_BY_SIDE:
             yield from panels_of(results, rule, panels, title)
         data = results.data(rule)
-        for measure, words in TABLES.items():
-            yield tables.measure_table(results, rule, data, measure, f"{rule}-{measure}", f"{title}: {words}.")
+        yield from tables_of(results, rule, data, title)
         yield tables.to_cvm_table(results, rule, data, title)
-        yield tables.share_table(results, rule, data, title)
-        yield tables.work_table(results, rule, data, title)
+
+
+def tables_of(results: Results, experiment: str, data: Sequence[str], title: str) -> Iterator[Block]:
+    """All measures of an experiment."""
+    for word, (measure, caption) in TABLES.items():
+        yield tables.measure_table(results, experiment, data, measure, f"{experiment}-{word}", f"{title}: {caption}.")
+    yield tables.share_table(results, experiment, data, title)
+    yield tables.work_table(results, experiment, data, title)
 
 
 def panels_of(results: Results, rule: str, names: Sequence[str], title: str) -> Iterator[Block]:
@@ -88,7 +93,4 @@ def polynomial_section(results: Results) -> Iterator[Block]:
             names = " and ".join(map(tables.label, others))
             svg = figures.sets(results, "polynomial", {names: others}, axis)
             yield FigureBlock(f"polynomial-others-{word}", f"{title}, {names}: {caption}.", svg)
-    for measure, words in TABLES.items():
-        yield tables.measure_table(results, "polynomial", data, measure, f"polynomial-{measure}", f"{title}: {words}.")
-    yield tables.share_table(results, "polynomial", data, title)
-    yield tables.work_table(results, "polynomial", data, title)
+    yield from tables_of(results, "polynomial", data, title)
