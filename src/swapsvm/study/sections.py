@@ -58,7 +58,7 @@ def panels_of(results: Results, rule: str, names: Sequence[str], title: str) -> 
     groups = {name: data for name, data in groups.items() if data}
     if not groups:
         return
-    yield Heading(f"{' and '.join(groups)} sets", level=3)
+    yield Heading(" and ".join(groups) + (" sets" if len(groups) > 1 else ""), level=3)
     series = names[0] in COLLECTIONS
     draw = figures.collections if series else figures.sets
     for word, (axis, caption) in DRAWN.items():

@@ -23,8 +23,7 @@ def tuning_section(results: Results, lines: Sequence[Record]) -> Iterator[Block]
     yield Paragraph(
         f"C and the width of the kernel were chosen on validation rows, once for all methods. Of "
         f"{sum(c.fits for c in every)} fits {sum(c.cut for c in every)} were cut at their limit and say little about "
-        "their C. Where CVM was cut, the block engine solves the "
-        "same problems exactly, and its curve is the check."
+        "their C. Where a fit of CVM was cut, the block engine decides, which solves the same problems exactly."
     )
     rows = [tuning_row(d, m, curve, used.get(d)) for d, by_method in curves.items() for m, curve in by_method.items()]
     columns = ("data set", "method", "fits", "cut", "best C", "accuracy, %", "C of the study", "accuracy there, %")
