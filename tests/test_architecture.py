@@ -31,7 +31,7 @@ LAYERS = [
     ["demo", "commands", "cli"],
 ]
 LEARNING = ("fitting", "estimators", "selection", "reduction", "dask", "files", "explain")  # know scikit-learn
-DRAWINGS = ("diagram", "drawing", "figures", "sketch")
+DRAWINGS = ("curve_figures", "diagram", "drawing", "figures", "sketch", "tuning_figures")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]
 

@@ -145,8 +145,8 @@ def test_tables_and_figures_are_numbered():
 
 
 def test_badges_are_readable_without_colour():
-    page = to_html(document(table(rows=[["x", Cell("5", "cut"), Cell("", "not confirmed"), Cell("", "not testable")]])))
-    for badge in (">cut</span> 5", "✗ not confirmed", "○ not testable"):
+    page = to_html(document(table(rows=[["x", Cell("5", "cut"), Cell("", "not confirmed"), Cell("", "not decided")]])))
+    for badge in (">cut</span> 5", "✗ not confirmed", "○ not decided"):
         assert badge in page
 
 

@@ -15,9 +15,12 @@ from typing import ClassVar, NamedTuple
 BADGES = {
     "cut": "cut",
     "confirmed": "✓ confirmed",
+    "depends on the stop rule": "◐ depends on the stop rule",
     "not confirmed": "✗ not confirmed",
-    "not testable": "○ not testable",
+    "not rejected": "≈ not rejected",
+    "not decided": "○ not decided",
 }
+WORDY = 60  # characters
 MARKS = ("", "best", *BADGES)
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 NUMBER = re.compile(r"\W{0,2}\d((?![^\W\d]{3}).)*")  # units are short
@@ -44,16 +47,38 @@ class Bullets(NamedTuple):
     items: Sequence[str]
 
 
+class Group(NamedTuple):
+    """A part of an overview: a mark of ``BADGES`` or none, what it counts, and short sentences."""
+
+    mark: str
+    title: str
+    items: Sequence[str]
+
+
+class Overview(NamedTuple):
+    """Short sentences in groups, which fit on a screen together."""
+
+    groups: Sequence[Group]
+
+
 @dataclass(frozen=True)
 class Cell:
-    """A table cell with a mark, one of ``MARKS``."""
+    """A table cell with a mark, one of ``MARKS``, and the spread of its number; ``brief`` is only the badge's sign."""
 
     text: str
     mark: str = ""
+    spread: str = ""
+    brief: bool = False
 
     def __post_init__(self) -> None:
         if self.mark not in MARKS:
             raise ValueError(f"mark {self.mark!r} is unknown: use one of {MARKS}")
+
+    @property
+    def badge(self) -> str:
+        """The badge in words, or its sign; empty without one."""
+        words = BADGES.get(self.mark, "")
+        return words[:1] if self.brief else words
 
 
 @dataclass(frozen=True)
@@ -78,6 +103,7 @@ class TableBlock(Numbered):
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     note: str = ""
+    folded: bool = False  # closed until the reader opens it
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -88,6 +114,11 @@ class TableBlock(Numbered):
     def cells(self) -> list[list[Cell]]:
         """All rows as cells."""
         return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+
+    @property
+    def wordy(self) -> bool:
+        """Whether a cell holds a sentence, so that a narrow screen shows the rows below each other."""
+        return any(len(cell.text) > WORDY for row in self.cells for cell in row)
 
     @property
     def numeric(self) -> list[bool]:
@@ -104,7 +135,7 @@ class FigureBlock(Numbered):
     svg: str
 
 
-Block = Heading | Paragraph | Bullets | TableBlock | FigureBlock
+Block = Heading | Paragraph | Bullets | Overview | TableBlock | FigureBlock
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
 import numpy as np
 
 from ..extras import needed_by
-from .protocol import METHODS
+from .protocol import TODAY
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -44,6 +44,7 @@ STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "legend.frameon": False,
     "text.color": INK,
 }
+LEGEND = 118  # characters of a line of the legend; a handle takes the room of six
 WIDTH = 9.2  # inches, the report's column
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Keywords = dict[str, Any]  # of a call of matplotlib
@@ -68,6 +69,16 @@ LOOKS = {
     "swap2": Look("#0072B2", "D", size=5.0),
     "block": Look("#D55E00", "*", size=11.0, width=2.6, order=4),
 }
+OTHER_COLORS = ("#CC79A7", "#7A5195", "#8C6D1F", "#5B6575", "#A3260B", "#3F7F93")
+OTHER_MARKERS = ("P", "X", "p", "h", "<", ">", "d", "8")
+
+
+def look_of(method: str) -> Look:
+    """The look of a method; those that are not the paper's take the other colours in turn."""
+    if method in LOOKS:
+        return LOOKS[method]
+    place = [name for name in TODAY if name not in LOOKS].index(method)
+    return Look(OTHER_COLORS[place % len(OTHER_COLORS)], OTHER_MARKERS[place % len(OTHER_MARKERS)])
 
 
 def drawn(draw: Callable[Arguments, Figure]) -> Callable[Arguments, str]:
@@ -98,15 +109,24 @@ def canvas(height: float, columns: int = 1, sharey: bool = False) -> tuple[Figur
     return figure, list(panels[0])
 
 
+def grid_canvas(lines: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """An empty figure with panels in lines and columns."""
+    with needed_by("the report"):
+        from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, list(figure.subplots(lines, columns, squeeze=False).ravel())
+
+
 def line_of(method: str, width: float | None = None) -> Keywords:
     """Keywords of a line."""
-    look = LOOKS[method]
+    look = look_of(method)
     return {"color": look.color, "linewidth": width or look.width, "zorder": look.order, "solid_joinstyle": "round"}
 
 
 def marker_of(method: str, cut: bool) -> Keywords:
     """Keywords of a marker, hollow if the run was cut."""
-    look = LOOKS[method]
+    look = look_of(method)
     common = {"linestyle": "none", "marker": look.marker, "zorder": look.order + 2}
     if cut:
         edge = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.3}
@@ -121,6 +141,13 @@ def add_markers(axes: Axes, places: Sequence[tuple[float, float, bool]], method:
         chosen = [(x, y) for x, y, hollow in places if hollow == cut]
         if chosen:
             axes.plot(*zip(*chosen, strict=True), **marker_of(method, cut))
+
+
+def add_spreads(axes: Axes, ends: Sequence[tuple[tuple[float, float], tuple[float, float]]], method: str) -> None:
+    """Thin lines from the smallest to the largest value over the seeds."""
+    look = look_of(method)
+    for (x, y), (to_x, to_y) in ends:
+        axes.plot([x, to_x], [y, to_y], color=look.color, linewidth=1.1, alpha=0.65, zorder=look.order)
 
 
 def reference(label: str) -> Artist:
@@ -139,21 +166,30 @@ def add_reference(axes: Axes, x: float, y: float, slope: float) -> None:
 
 
 def add_legend(figure: Figure, methods: Iterable[str], cut: str, references: Sequence[Artist] = ()) -> None:
-    """One line above the panels."""
+    """Above the panels, in one line if it fits."""
     with needed_by("the report"):
         from matplotlib.lines import Line2D
 
     handles: list[Artist] = [
-        Line2D([], [], label=METHODS[method], **{**marker_of(method, False), **line_of(method), "linestyle": "-"})
+        Line2D([], [], label=TODAY[method], **{**marker_of(method, False), **line_of(method), "linestyle": "-"})
         for method in methods
     ]
     if cut:
         handles.append(Line2D([], [], label=cut, **{**marker_of("swap", True), "markeredgecolor": QUIET}))
     handles += references
     if handles:
-        figure.legend(
-            handles=handles, loc="outside upper left", ncols=len(handles), columnspacing=1.4, handlelength=1.8
-        )
+        columns = legend_columns([str(handle.get_label()) for handle in handles])
+        figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=1.8)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """The most columns whose widest entries fit beside each other; entries go down the columns."""
+    for columns in range(len(labels), 1, -1):
+        deep = -(-len(labels) // columns)
+        widest = [max(map(len, labels[start : start + deep])) + 6 for start in range(0, len(labels), deep)]
+        if sum(widest) <= LEGEND:
+            return columns
+    return 1
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"]) -> None:

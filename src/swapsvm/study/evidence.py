@@ -1,7 +1,7 @@
-"""Verdicts on claims about runs.
+"""Findings on claims about runs, and the verdicts that follow from them.
 
-A verdict is confirmed or not confirmed only if no unknown answer could change it. A data set without runs is unknown;
-those that are hard to obtain (``ELUSIVE``) are omitted.
+A verdict is confirmed or not confirmed only if no unknown number could change it, and if it stays the same when the
+seeds are resampled. A data set without runs is unknown; those that are hard to obtain (``ELUSIVE``) are omitted.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .bootstrap import RESAMPLES, STABLE, agreement
+from .interval import UNKNOWN, YES, Answers, Interval, all_of, more_than
 from .records import Measure
-from .summary import Answer, Results
+from .summary import Results
 
 ELUSIVE = ("protein", "kddcup99")
 MOST = 0.5  # "most of the time" means more than this share of the sets
@@ -21,76 +23,103 @@ ALL = 1.0
 
 
 class Status(StrEnum):
-    """The verdict on a claim."""
+    """The verdict on a claim or a test."""
 
     CONFIRMED = "confirmed"
+    DEPENDS = "depends on the stop rule"
     NOT_CONFIRMED = "not confirmed"
-    NOT_TESTABLE = "not testable here"
-
-    @property
-    def mark(self) -> str:
-        """The mark in a cell of a table."""
-        return self.removesuffix(" here")
+    NOT_REJECTED = "not rejected"  # of tests only: a hypothesis that the paper keeps, too
+    UNDECIDED = "not decided"
 
 
-class Verdict(NamedTuple):
-    """A status and the numbers behind it."""
+class Finding(NamedTuple):
+    """The answer for the runs as they are and for each resample of the seeds, and the numbers behind it."""
 
-    status: Status
+    answers: Answers
     evidence: str
 
 
-NOT_RUN = Verdict(Status.NOT_TESTABLE, "not enough runs")
+class Verdict(NamedTuple):
+    """A status, the numbers behind it, and the share of the resamples that agree with it."""
+
+    status: Status
+    evidence: str
+    agree: float = 1.0
 
 
-def decided(answer: Answer, evidence: str) -> Verdict:
-    """The verdict for one answer."""
-    status = {True: Status.CONFIRMED, False: Status.NOT_CONFIRMED, None: Status.NOT_TESTABLE}[answer]
-    return Verdict(status, evidence)
+NOT_RUN = Finding(np.full(RESAMPLES + 1, UNKNOWN), "not enough runs")
 
 
-def held(answers: Sequence[Answer], least: float, what: str, cases: str = "sets") -> Verdict:
+def verdict_of(finding: Finding, yes: Status = Status.CONFIRMED, no: Status = Status.NOT_CONFIRMED) -> Verdict:
+    """The verdict that follows from a finding."""
+    answer, agree = finding.answers[0], agreement(finding.answers)
+    if answer == UNKNOWN:
+        return Verdict(Status.UNDECIDED, finding.evidence)
+    if agree < STABLE:
+        said = "yes" if answer == YES else "no"
+        doubt = f"{said}, but only {agree:.1%} of the resamples of the seeds agree"
+        return Verdict(Status.UNDECIDED, f"{finding.evidence}; {doubt}", agree)
+    return Verdict(yes if answer == YES else no, finding.evidence, agree)
+
+
+def over_rules(statuses: Sequence[Status]) -> Status:
+    """The verdict over all stop rules: one that all share, or that it depends on the rule."""
+    decided = set(statuses) - {Status.UNDECIDED}
+    if len(decided) > 1:
+        return Status.DEPENDS
+    return decided.pop() if decided and Status.UNDECIDED not in statuses else Status.UNDECIDED
+
+
+def held(answers: Sequence[Answers], least: float, what: str, cases: str = "sets") -> Finding:
     """Whether a claim holds in all cases (``least`` = 1) or in more than this share of them."""
     if not answers:
         return NOT_RUN
-    yes, unknown = answers.count(True), answers.count(None)
-
-    def enough(count: int) -> bool:
-        return count == len(answers) if least == ALL else count > least * len(answers)
-
-    answer = True if enough(yes) else None if enough(yes + unknown) else False
+    now = [answer[0] for answer in answers]
+    unknown = now.count(UNKNOWN)
     note = f" (unknown on {unknown})" if unknown else ""
-    return decided(answer, f"{what} on {yes} of {len(answers)} {cases}{note}")
+    return Finding(more_than(least, answers), f"{what} on {now.count(YES)} of {len(now)} {cases}{note}")
 
 
-def combined(answers: Sequence[Answer]) -> Answer:
-    """No if any answer is no; otherwise unknown if any is unknown."""
-    return False if False in answers else None if None in answers else True
+def together(findings: Iterable[Finding]) -> Finding:
+    """Yes if all findings are; no if any is not."""
+    answers, evidence = zip(*findings, strict=True)
+    return Finding(all_of(answers), "; ".join(evidence))
 
 
-def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Confirmed if all verdicts are; not confirmed if any is not."""
-    order = (Status.NOT_CONFIRMED, Status.NOT_TESTABLE, Status.CONFIRMED)
-    statuses, evidence = zip(*verdicts, strict=True)
-    return Verdict(min(statuses, key=order.index), "; ".join(evidence))
-
-
-def sets_of(results: Results, data: Iterable[str], experiment: str = "paper") -> list[str]:
+def sets_of(results: Results, data: Iterable[str], experiment: str | None = None) -> list[str]:
     """The data sets of a claim, without elusive ones that were not run."""
-    present = results.data(experiment)
+    present = results.data(experiment or results.rule)
     return [d for d in data if d in present or d not in ELUSIVE]
 
 
-def decided_scores(results: Results, measure: Measure, first: str, second: str) -> np.ndarray:
-    """Rows of two numbers whose order is known: times that their intervals decide, or measures of finished runs."""
-    pairs: list[tuple[float | None, ...]]
+class Pairs(NamedTuple):
+    """Numbers of two methods on data sets, one column per resample; ``known`` marks those whose order is known."""
+
+    first: np.ndarray
+    second: np.ndarray
+    known: np.ndarray
+
+    def drawn(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """The known pairs of the runs as they are (0) or of a resample."""
+        rows = self.known[:, place]
+        return self.first[rows, place], self.second[rows, place]
+
+
+def decided_pairs(results: Results, measure: Measure, first: str, second: str) -> Pairs:
+    """Numbers whose order is known: times that their intervals decide, or measures of finished runs."""
+    intervals = [[results.bounds(d, m, measure) for m in (first, second)] for d in results.data(results.rule)]
+    known = [order_known(measure, a, b) for a, b in intervals]
+    shape = (-1, RESAMPLES + 1)
+    columns = ([a.low for a, _ in intervals], [b.low for _, b in intervals])
+    low, high = (np.array(column, dtype=float).reshape(shape) for column in columns)
+    return Pairs(low, high, np.array(known, dtype=bool).reshape(shape))
+
+
+def order_known(measure: Measure, first: Interval, second: Interval) -> np.ndarray:
+    """Whether two numbers can be ranked: cut runs by their lower bounds of time, if those decide."""
     if measure == "seconds":
-        times = [(results.seconds(d, first), results.seconds(d, second)) for d in results.data("paper")]
-        pairs = [(a.low, b.low) for a, b in times if a.below(b) is not None]
-    else:
-        values = [tuple(results.finished(d, m, measure) for m in (first, second)) for d in results.data("paper")]
-        pairs = [pair for pair in values if None not in pair]
-    return np.array(pairs, dtype=float).reshape(-1, 2)
+        return first.below(second) != UNKNOWN
+    return (first.low == first.high) & (second.low == second.high)
 
 
 def least_p(pairs: int, two_sided: bool) -> float:

@@ -7,7 +7,20 @@ import xml.etree.ElementTree as ElementTree
 from html import escape
 from importlib.resources import files
 
-from .document import BADGES, Block, Bullets, Cell, Document, FigureBlock, Heading, Paragraph, TableBlock, marked
+from .document import (
+    BADGES,
+    Block,
+    Bullets,
+    Cell,
+    Document,
+    FigureBlock,
+    Group,
+    Heading,
+    Overview,
+    Paragraph,
+    TableBlock,
+    marked,
+)
 
 
 def to_html(document: Document) -> str:
@@ -53,11 +66,25 @@ def html_block(block: Block, label: str) -> str:
             return f"<p>{html_text(text)}</p>"
         case Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{html_text(item)}</li>" for item in items) + "\n</ul>"
+        case Overview(groups):
+            return '<section class="overview">\n' + "\n".join(map(html_group, groups)) + "\n</section>"
         case FigureBlock(_, caption, svg):
-            drawing = inline_svg(svg, f"{block.anchor}--")
+            drawing = f'<div class="drawing">{inline_svg(svg, f"{block.anchor}--")}</div>'
             return f'<figure id="{block.anchor}">\n{drawing}\n{html_caption(label, caption)}\n</figure>'
         case TableBlock():
             return html_table(block, label)
+
+
+def html_group(group: Group) -> str:
+    """One part of an overview."""
+    items = "".join(f"<li>{html_text(item)}</li>" for item in group.items)
+    badge = f"{html_badge(group.mark, BADGES[group.mark])} " if group.mark else ""
+    return f'<div class="group"><p>{badge}{html_text(group.title)}</p><ul>{items}</ul></div>'
+
+
+def html_badge(mark: str, words: str) -> str:
+    """A mark as a badge."""
+    return f'<span class="badge {mark.replace(" ", "-")}" title="{escape(mark)}">{escape(words)}</span>'
 
 
 def html_caption(label: str, caption: str) -> str:
@@ -66,34 +93,36 @@ def html_caption(label: str, caption: str) -> str:
 
 
 def html_table(table: TableBlock, label: str) -> str:
-    """A table that scrolls if it is too wide."""
+    """A table that scrolls if it is too wide; one with sentences shows its rows below each other on a narrow screen."""
     kinds = ["number" if numeric else "text" for numeric in table.numeric]
     head = "".join(f'<th class="{kind}">{escape(c)}</th>' for c, kind in zip(table.columns, kinds, strict=True))
     rows = [
-        "<tr>" + "".join(html_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
+        "<tr>" + "".join(html_cell(*of) for of in zip(row, kinds, table.columns, strict=True)) + "</tr>"
         for row in table.cells
     ]
     lines = [
-        f'<figure class="table" id="{table.anchor}">',
-        html_caption(label, table.caption),
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">',
-        f"<table><thead><tr>{head}</tr></thead><tbody>",
+        f'<table class="{"wordy" if table.wordy else "plain"}"><thead><tr>{head}</tr></thead><tbody>',
         *rows,
         "</tbody></table></div>",
-        f'<p class="note">{html_text(table.note)}</p></figure>' if table.note else "</figure>",
+        *([f'<p class="note">{html_text(table.note)}</p>'] if table.note else []),
     ]
-    return "\n".join(lines)
+    caption = html_caption(label, table.caption)
+    folded = ["<details><summary>", caption, "</summary>", *lines, "</details>"]
+    lines = folded if table.folded else [caption, *lines]
+    return "\n".join([f'<figure class="table" id="{table.anchor}">', *lines, "</figure>"])
 
 
-def html_cell(cell: Cell, kind: str) -> str:
-    """A cell with its badge before the text, so that digits stay aligned."""
+def html_cell(cell: Cell, kind: str, column: str) -> str:
+    """A cell with its badge before the text, so that digits stay aligned, and its spread below."""
     text = "" if cell.text == cell.mark else escape(cell.text)
     if cell.mark == "best":
         text = f"<b>{text}</b>"
     elif cell.mark:
-        badge = f'<span class="badge {cell.mark.replace(" ", "-")}">{BADGES[cell.mark]}</span>'
-        text = f"{badge} {text}".rstrip()
-    return f'<td class="{kind}">{text}</td>'
+        text = f"{html_badge(cell.mark, cell.badge)} {text}".rstrip()
+    if cell.spread:
+        text += f"<small>{escape(cell.spread)}</small>"
+    return f'<td class="{kind}" data-column="{escape(column)}">{text}</td>'
 
 
 def html_text(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .statistics import Alternative
 
@@ -39,11 +39,17 @@ class PublishedStatistics(NamedTuple):
 
 
 @cache
+def published_numbers() -> dict[str, Any]:
+    """All that ``paper.toml`` holds."""
+    return tomllib.loads(files(__package__).joinpath("paper.toml").read_text("utf-8"))
+
+
+@cache
 def published_statistics() -> PublishedStatistics:
     """The statistics of the paper."""
-    table = tomllib.loads(files(__package__).joinpath("paper.toml").read_text("utf-8"))
-    tests = tuple(PublishedTest(**fields) for fields in table.pop("tests"))
-    return PublishedStatistics(tests=tests, **table)
+    table = published_numbers()
+    tests = tuple(PublishedTest(**fields) for fields in table["tests"])
+    return PublishedStatistics(table["label"], table["level"], table["friedman"], tests)
 
 
 class PublishedAccuracy(NamedTuple):

@@ -25,7 +25,7 @@ ORDERS = (tuple(TODAY), tuple(reversed(TODAY)))
 
 def warning(scale: Scale) -> str:
     """Two lines on the claims that runs of this scale leave open; nothing if there are none."""
-    verdicts = [[verdict.status for _, verdict in check_all(Results(lines))] for lines in ([], *rehearsals(scale))]
+    verdicts = [[judged.status for judged in check_all(Results(lines))] for lines in ([], *rehearsals(scale))]
     nothing, *tried = verdicts
     is_open = [any(tries[k] == status for tries in tried) for k, status in enumerate(nothing)]
     if not any(is_open):

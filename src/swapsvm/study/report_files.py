@@ -5,10 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..writing import whole_file
-from .document import BADGES, Block, Bullets, Cell, Document, FigureBlock, Heading, Paragraph, TableBlock, marked
+from .document import (
+    BADGES,
+    Block,
+    Bullets,
+    Cell,
+    Document,
+    FigureBlock,
+    Heading,
+    Overview,
+    Paragraph,
+    TableBlock,
+    marked,
+)
 from .html import to_html
 
 
@@ -31,17 +44,27 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def to_csv(table: TableBlock) -> str:
-    """The texts of the cells, and a column of marks beside them, so that numbers stay numbers."""
-    lines = [[*table.columns, "marks"]]
-    for row in table.cells:
-        beside = zip(table.columns, row, strict=True)
-        marks = [f"{column}: {cell.mark}" for column, cell in beside if cell.mark and cell.text not in ("", cell.mark)]
-        lines.append([*(cell.text or cell.mark for cell in row), "; ".join(marks)])
-    if not any(line[-1] for line in lines[1:]):
-        lines = [line[:-1] for line in lines]
+    """The texts of the cells, and columns of marks and spreads beside them, so that numbers stay numbers."""
+    lines = [[cell.text or cell.mark for cell in row] for row in table.cells]
+    head = list(table.columns)
+    for name, beside in (("marks", mark_beside), ("spreads", lambda cell: cell.spread)):
+        notes = [noted(table.columns, row, beside) for row in table.cells]
+        if any(notes):
+            head.append(name)
+            lines = [[*line, note] for line, note in zip(lines, notes, strict=True)]
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows([head, *lines])
     return text.getvalue()
+
+
+def mark_beside(cell: Cell) -> str:
+    """The mark of a cell that shows something else."""
+    return cell.mark if cell.text not in ("", cell.mark) else ""
+
+
+def noted(columns: Sequence[str], row: Sequence[Cell], beside: Callable[[Cell], str]) -> str:
+    """What belongs to the cells of a row, with the names of their columns."""
+    return "; ".join(f"{column}: {beside(cell)}" for column, cell in zip(columns, row, strict=True) if beside(cell))
 
 
 def to_markdown(document: Document, figures: str) -> str:
@@ -60,6 +83,13 @@ def markdown_block(block: Block, label: str, figures: str) -> str:
             return markdown_text(text)
         case Bullets(items):
             return "\n".join(f"- {markdown_text(item)}" for item in items)
+        case Overview(groups):
+            return "\n\n".join(
+                " ".join(filter(None, [BADGES.get(mark, ""), markdown_text(title)]))
+                + "\n\n"
+                + "\n".join(f"- {markdown_text(item)}" for item in items)
+                for mark, title, items in groups
+            )
         case FigureBlock(name, caption):
             image = f"![{plain_markdown(caption)}]({figures}/{name}.svg)"
             return f'<a id="{block.anchor}"></a>\n{image}\n\n**{label}.** {markdown_text(caption)}'
@@ -78,11 +108,13 @@ def markdown_table(table: TableBlock, label: str) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """A cell with its mark in words or in bold."""
+    """A cell with its mark in words or in bold, and its spread."""
     text = "" if cell.text == cell.mark else plain_markdown(cell.text)
     if cell.mark == "best":
-        return f"**{text}**"
-    return f"{text} ({BADGES[cell.mark]})" if cell.mark and text else text or BADGES.get(cell.mark, "")
+        text = f"**{text}**"
+    elif cell.mark:
+        text = f"{text} ({cell.badge})" if text else cell.badge
+    return rf"{text} \[{plain_markdown(cell.spread)}\]" if cell.spread else text
 
 
 def markdown_text(text: str) -> str:

@@ -124,7 +124,8 @@ def write_report(folder: Path) -> None:
     from .report import make_report
     from .report_files import write
 
-    write(make_report(Results(records.newest(records.read_runs(folder / "runs.jsonl")))), folder)
+    results = Results(records.read_runs(folder / "runs.jsonl"))
+    write(make_report(results, records.read(folder / "tuning.jsonl")), folder)
     sys.stdout.write(f"Report: {folder / 'report.html'}\n")
 
 

@@ -1,54 +1,75 @@
-"""The sections of the report on single experiments."""
+"""The sections of the report on the paper's protocol, one for each stop rule, and on the polynomial kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from . import figures, tables
-from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
-from .evidence import Status
-from .paper import published_accuracies
-from .protocol import EXPERIMENTS, GROUPS
+from .document import Block, FigureBlock, Heading, Paragraph
+from .figures import ACCURACY, GAP, SIZE, TIME, Axis
+from .protocol import EXPERIMENTS, GROUPS, RULES
 from .records import Measure
 from .summary import Results
 
 TITLES = {
-    "web": "Web collection",
-    "adult": "Adult collection",
-    "medium": "Medium-scale sets",
-    "large": "Large-scale sets",
+    "web": "Web",
+    "adult": "Adult",
+    "medium": "Medium-scale",
+    "large": "Large-scale",
     "protein": "Protein",
 }
+SIDE_BY_SIDE = (("web", "adult"), ("medium", "large"), ("protein",))  # as in the paper
 COLLECTIONS = ("web", "adult")  # drawn over the number of rows
-# Table; name, caption and axis of the figure; whether the axis is logarithmic.
-SHOWN: dict[Measure, tuple[tables.MeasureTable, str, str, str, bool]] = {
-    "accuracy": (tables.accuracy_table, "accuracy", "test accuracy", "test accuracy, %", False),
-    "seconds": (tables.time_table, "time", "training time", "training time, s", True),
-    "model_size": (tables.size_table, "size", "size of the models", "support vectors", True),
+DRAWN: dict[str, tuple[Axis, str]] = {
+    "accuracy": (ACCURACY, "test accuracies"),
+    "time": (TIME, "training times"),
+    "size": (SIZE, "sizes of the models, in percent of the training rows"),
 }
-CURVES = {
-    "convergence": (figures.convergence, "relative gap against work"),
-    "rate": (figures.linear_rate, "linear rates are straight lines here"),
-    "accuracy": (figures.iterations_by_accuracy, "iterations until the gap is at most eps"),
+TABLES: dict[str, tuple[Measure, str]] = {
+    "accuracy": ("accuracy", "test accuracy, percent"),
+    "time": ("seconds", "training time, seconds"),
+    "size": ("model_size", "support vectors"),
 }
 
 
-def groups_section(results: Results) -> Iterator[Block]:
-    """Accuracy, times, speed-ups and sizes as the paper arranges them."""
-    for name, title in TITLES.items():
-        data = results.data("paper", GROUPS[name])
-        if not data:
-            continue
-        yield Heading(title)
-        prefix, draw = f"paper-{name}", figures.collection if name in COLLECTIONS else figures.sets
-        for measure, (table, word, caption, axis, log) in SHOWN.items():
-            yield table(results, "paper", prefix, title, data)
-            svg = draw(results, "paper", data, measure, label=axis, log=log)
-            yield FigureBlock(f"{prefix}-{word}", f"{title}: {caption}.", svg)
-            if measure == "seconds" and name in COLLECTIONS:
-                svg = figures.speedups(results, "paper", data)
-                yield FigureBlock(f"{prefix}-speedup", f"{title}: speed-up over CVM.", svg)
-        yield tables.work_table(results, "paper", prefix, title, data)
+def rules_section(results: Results) -> Iterator[Block]:
+    """Accuracy, times, speed-ups and sizes as the paper arranges them, under each rule."""
+    for rule in results.rules():
+        title = RULES[rule].capitalize()
+        yield Heading(f"The paper's protocol: {RULES[rule]}")
+        for panels in SIDE_BY_SIDE:
+            yield from panels_of(results, rule, panels, title)
+        data = results.data(rule)
+        yield from tables_of(results, rule, data, title)
+        yield tables.to_cvm_table(results, rule, data, title)
+
+
+def tables_of(results: Results, experiment: str, data: Sequence[str], title: str) -> Iterator[Block]:
+    """All measures of an experiment."""
+    for word, (measure, caption) in TABLES.items():
+        yield tables.measure_table(results, experiment, data, measure, f"{experiment}-{word}", f"{title}: {caption}.")
+    yield tables.share_table(results, experiment, data, title)
+    yield tables.work_table(results, experiment, data, title)
+
+
+def panels_of(results: Results, rule: str, names: Sequence[str], title: str) -> Iterator[Block]:
+    """One figure for each measure, with a panel for each group that has runs."""
+    groups = {TITLES[name]: results.data(rule, GROUPS[name]) for name in names}
+    groups = {name: data for name, data in groups.items() if data}
+    if not groups:
+        return
+    yield Heading(" and ".join(groups) + (" sets" if len(groups) > 1 else ""), level=3)
+    series = names[0] in COLLECTIONS
+    draw = figures.collections if series else figures.sets
+    for word, (axis, caption) in DRAWN.items():
+        text = f"{title}: {caption}."
+        yield FigureBlock(f"{rule}-{names[0]}-{word}", text, draw(results, rule, groups, axis))
+        if word == "time" and series:
+            svg = figures.speedups(results, rule, groups)
+            yield FigureBlock(f"{rule}-{names[0]}-speedup", f"{title}: speed-ups over CVM.", svg)
+    if not series:
+        caption = f"{title}: the relative gap that a full pass certifies at the end."
+        yield FigureBlock(f"{rule}-{names[0]}-gap", caption, figures.sets(results, rule, groups, GAP))
 
 
 def polynomial_section(results: Results) -> Iterator[Block]:
@@ -61,84 +82,15 @@ def polynomial_section(results: Results) -> Iterator[Block]:
         "The homogeneous kernel (gamma x'z)^2 does not have the constant diagonal that CVM requires, so CVM is left "
         "out; all other methods train as before."
     )
-    web = [d for d in data if d in GROUPS["web"]]
     title = "Polynomial kernel"
-    for table, *_ in SHOWN.values():
-        yield table(results, "polynomial", "polynomial", title, data)
-    for measure, (*_, axis, log) in SHOWN.items() if web else ():
-        svg = figures.collection(results, "polynomial", web, measure, label=axis, log=log)
-        yield FigureBlock(f"polynomial-web-{measure}", f"Polynomial kernel, Web collection: {axis}.", svg)
-    yield tables.work_table(results, "polynomial", "polynomial", title, data)
-
-
-def relative_section(results: Results) -> Iterator[Block]:
-    """Our protocol."""
-    data = results.data("relative")
-    if not data:
-        return
-    yield Heading("Our protocol: every row, a certified relative gap")
-    tol = EXPERIMENTS["relative"].settings["tol"]
-    yield Paragraph(
-        f"There are no samples: the toward vertex is the best of all rows, and a run ends when the duality gap, "
-        f"recomputed in double precision, is at most {tol:g} of the value. All methods solve the same problem to the "
-        "same accuracy."
-    )
-    title = "Our protocol"
-    yield tables.accuracy_table(results, "relative", "relative", title, data)
-    yield tables.time_table(results, "relative", "relative", title, data)
-    svg = figures.sets(results, "relative", data, "seconds", label="training time, s", log=True)
-    yield FigureBlock("relative-time", f"{title}: training time.", svg)
-    yield tables.size_table(results, "relative", "relative", title, data)
-    yield tables.work_table(results, "relative", "relative", title, data)
-    svg = figures.sets(results, "relative", data, "evaluations", label="kernel evaluations", log=True)
-    yield FigureBlock("relative-evaluations", f"{title}: kernel values computed.", svg)
-    if results.data("paper"):
-        axis = "certified relative gap at the end"
-        svg = figures.sets(results, "paper", results.data("paper"), "relative_gap", label=axis, log=True)
-        yield FigureBlock("paper-gaps", "The paper's protocol: the certified relative gap at the end of a run.", svg)
-
-
-def published_section(results: Results) -> Iterator[Block]:
-    """Our accuracies and published ones on the same splits."""
-    rows: list[tuple[str | Cell, ...]] = []
-    for data, known in published_accuracies().items():
-        ours = [results.median(name, data, "block", "accuracy") for name in ("relative", "published")]
-        if ours[0] is not None:
-            cells = [accuracy_beside(value, known.accuracy) for value in ours]
-            rows.append((tables.label(data), f"{known.accuracy}", *cells, known.source))
-    if rows:
-        yield Heading("Comparison with published accuracies")
-        columns = ("data set", "published", "parameters by the paper's rule", "published parameters", "source")
-        caption = "Test accuracy, percent, of the block engine on published splits, and the difference from the source."
-        note = (
-            "Confirmed: within one point. The paper's rule uses the mean squared distance as the width of the kernel "
-            "without tuning; where that costs more than a point, the column of published parameters shows it."
-        )
-        yield TableBlock("published", caption, columns, rows, note)
-
-
-def accuracy_beside(value: float | None, published: float) -> Cell | str:
-    """An accuracy and its difference from a published one."""
-    if value is None:
-        return ""
-    difference = 100 * value - published
-    status = Status.CONFIRMED if abs(difference) <= 1 else Status.NOT_CONFIRMED
-    return Cell(f"{100 * value:.2f} ({difference:+.2f})", status.mark)
-
-
-def convergence_section(results: Results) -> Iterator[Block]:
-    """Rates, and iterations against accuracy and rows."""
-    yield Heading("Convergence")
-    yield FigureBlock(
-        "directions",
-        "The three directions at a point a of the 3-simplex, each with its exact line search: toward the ascent "
-        "vertex, away from the descent vertex, and the swap between them.",
-        figures.simplex_sketch(),
-    )
-    for data in results.data("convergence"):
-        for name, (draw, caption) in CURVES.items():
-            yield FigureBlock(f"{name}-{data}", f"{tables.label(data)}: {caption}.", draw(results, data))
-    if results.data("rows"):
-        eps = EXPERIMENTS["rows"].settings["eps"]
-        caption = f"Web collection, the same C and gamma for all: iterations until the gap is at most {eps:g}."
-        yield FigureBlock("rows", caption, figures.iterations_by_rows(results))
+    web = [d for d in data if d in GROUPS["web"]]
+    others = [d for d in data if d not in GROUPS["web"]]
+    for word, (axis, caption) in DRAWN.items():
+        if web:
+            svg = figures.collections(results, "polynomial", {"Web": web}, axis)
+            yield FigureBlock(f"polynomial-web-{word}", f"{title}, Web: {caption}.", svg)
+        if others:
+            names = " and ".join(map(tables.label, others))
+            svg = figures.sets(results, "polynomial", {names: others}, axis)
+            yield FigureBlock(f"polynomial-others-{word}", f"{title}, {names}: {caption}.", svg)
+    yield from tables_of(results, "polynomial", data, title)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, sqrt
 from typing import Literal, get_args
 
@@ -196,11 +197,17 @@ def exact_p(doubled_ranks: Sequence[int], doubled_sum: int, alternative: Alterna
 
 def sign_patterns(doubled_ranks: Sequence[int]) -> list[int]:
     """For each sum of positive ranks the number of sign patterns that give it, as integers of any size."""
-    counts = np.zeros(sum(doubled_ranks) + 1, dtype=object)
+    return list(counted_patterns(tuple(sorted(doubled_ranks))))
+
+
+@lru_cache(maxsize=1024)  # ranks without ties recur in every resample
+def counted_patterns(ascending: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers of ``sign_patterns``, which do not depend on the order of the ranks."""
+    counts = np.zeros(sum(ascending) + 1, dtype=np.int64 if len(ascending) < 63 else object)  # at most 2^n patterns
     counts[0] = 1
-    for rank in doubled_ranks:
+    for rank in ascending:
         counts[rank:] = counts[rank:] + counts[:-rank]
-    return counts.tolist()
+    return tuple(counts.tolist())
 
 
 def average_ranks(values: np.ndarray, tolerance: float) -> np.ndarray:

@@ -1,16 +1,19 @@
-"""Tables of measures by data set and method."""
+"""Tables of measures by data set and method: medians over the seeds, with the smallest and the largest value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..datasets.registry import registry
+from ..datasets.registry import find_entry, registry
 from .document import Cell, TableBlock
-from .protocol import METHODS
+from .protocol import PAPER_METHODS, TODAY
 from .records import Measure
-from .summary import Results
+from .summary import Results, Spread
 
-CUT = "> : cut at the limit of the run, so the time is a lower bound."
+CUT = (
+    "Medians over the seeds, and below them the smallest and the largest value. > : a run was cut at its limit, so "
+    "the time is a lower bound."
+)
 FORMS: dict[Measure, Callable[[float], str]] = {
     "accuracy": lambda value: f"{100 * value:.2f}",
     "seconds": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
@@ -20,58 +23,51 @@ FORMS: dict[Measure, Callable[[float], str]] = {
     "relative_gap": "{:.1e}".format,
 }
 WORK: dict[Measure, str] = {"iterations": "iterations", "evaluations": "kernel values", "relative_gap": "relative gap"}
-MeasureTable = Callable[[Results, str, str, str, Sequence[str]], TableBlock]
 
 
-def accuracy_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
-    """Accuracies, and how far they are below CVM's."""
+def measure_table(
+    results: Results, experiment: str, data: Sequence[str], measure: Measure, name: str, caption: str
+) -> TableBlock:
+    """One measure, with a row for each data set and a column for each method."""
     methods = results.methods(experiment)
-    others = [m for m in methods if m != "cvm"] if "cvm" in methods else []
-    columns = ("data set", *(METHODS[m] for m in methods), *(f"d {METHODS[m]}" for m in others))
+    rows = [(label(d), *measure_cells(results, experiment, d, methods, measure)) for d in data]
+    return TableBlock(name, caption, ("data set", *(TODAY[m] for m in methods)), rows, CUT, folded=True)
+
+
+def to_cvm_table(results: Results, experiment: str, data: Sequence[str], title: str) -> TableBlock:
+    """Differences of accuracies to CVM, and speed-ups over it."""
+    others = [m for m in results.methods(experiment) if m in PAPER_METHODS and m != "cvm"]
+    columns = ("data set", *(f"d {TODAY[m]}" for m in others), *(f"CVM / {TODAY[m]}" for m in others))
     rows = []
     for d in data:
         losses = [results.loss(d, m, experiment) for m in others]
-        differences = ["" if loss is None else f"{100 * loss:+.2f}" for loss in losses]
-        rows.append((label(d), *measure_cells(results, experiment, d, methods, "accuracy"), *differences))
-    note = "d: difference to CVM relative to CVM's accuracy, in percent; positive if CVM is better."
-    caption = f"{title}: test accuracy, percent."
-    return TableBlock(f"{prefix}-accuracy", caption, columns, tuple(rows), note if "cvm" in methods else "")
+        differences = [f"{100 * loss.low[0]:+.2f}" if loss.exact else "" for loss in losses]
+        rows.append((label(d), *differences, *(speedup_cell(results, experiment, d, m) for m in others)))
+    caption = f"{title}: difference to CVM's accuracy, and speed-up over CVM."
+    note = "d: relative to CVM's accuracy, in percent; positive if CVM is better. CVM / x: CVM's time over that of x."
+    return TableBlock(f"{experiment}-to-cvm", caption, columns, rows, note, folded=True)
 
 
-def time_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
-    """Times and speed-ups over CVM."""
-    methods = results.methods(experiment)
-    others = [m for m in methods if m != "cvm"] if "cvm" in methods and experiment == "paper" else []
-    columns = ("data set", *(METHODS[m] for m in methods), *(f"CVM / {METHODS[m]}" for m in others))
-    rows = []
-    for d in data:
-        speedups = [speedup_cell(results, d, m) for m in others]
-        rows.append((label(d), *measure_cells(results, experiment, d, methods, "seconds"), *speedups))
-    caption = f"{title}: training time, seconds{', and speed-up over CVM' if others else ''}."
-    return TableBlock(f"{prefix}-time", caption, columns, tuple(rows), CUT)
-
-
-def speedup_cell(results: Results, data: str, method: str) -> str:
+def speedup_cell(results: Results, experiment: str, data: str, method: str) -> str:
     """A speed-up, or its bound; empty without runs."""
-    if not all(results.runs("paper", data, m) for m in ("cvm", method)):
+    if not all(results.runs(experiment, data, m) for m in ("cvm", method)):
         return ""
-    return str(results.speedup(data, method)).replace("at least", ">").replace("at most", "<").replace("unknown", "?")
+    found = str(results.speedup(data, method, experiment=experiment))
+    return found.replace("at least", ">").replace("at most", "<").replace("unknown", "?")
 
 
-def size_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
-    """Support vectors, and their share of the rows."""
+def share_table(results: Results, experiment: str, data: Sequence[str], title: str) -> TableBlock:
+    """Support vectors in percent of the rows."""
     methods = results.methods(experiment)
-    columns = ("data set", *(METHODS[m] for m in methods), *(f"{METHODS[m]}, %" for m in methods))
     rows = []
     for d in data:
         sizes = [results.median(experiment, d, m, "model_size") for m in methods]
-        shares = ["" if size is None else f"{100 * size / registry()[d].rows:.1f}" for size in sizes]
-        rows.append((label(d), *measure_cells(results, experiment, d, methods, "model_size"), *shares))
-    caption = f"{title}: size of the models, in support vectors and in percent of the training rows."
-    return TableBlock(f"{prefix}-size", caption, columns, tuple(rows))
+        rows.append((label(d), *("" if s is None else f"{100 * s / find_entry(d).rows:.1f}" for s in sizes)))
+    caption = f"{title}: support vectors in percent of the training rows."
+    return TableBlock(f"{experiment}-share", caption, ("data set", *(TODAY[m] for m in methods)), rows, folded=True)
 
 
-def work_table(results: Results, experiment: str, prefix: str, title: str, data: Sequence[str]) -> TableBlock:
+def work_table(results: Results, experiment: str, data: Sequence[str], title: str) -> TableBlock:
     """Iterations, kernel values and the certified gap."""
     methods = results.methods(experiment)
     rows = [
@@ -79,25 +75,35 @@ def work_table(results: Results, experiment: str, prefix: str, title: str, data:
         for d in data
         for measure, name in WORK.items()
     ]
-    columns = ("data set", *(METHODS[m] for m in methods))
+    columns = ("data set", *(TODAY[m] for m in methods))
     caption = f"{title}: iterations, kernel values computed, and the certified relative gap at the end."
-    return TableBlock(f"{prefix}-work", caption, columns, tuple(rows))
+    return TableBlock(f"{experiment}-work", caption, columns, rows, CUT, folded=True)
 
 
 def measure_cells(
-    results: Results, experiment: str, data: str, methods: Sequence[str], measure: Measure, mark_best: bool = True
+    results: Results, experiment: str, data: str, methods: Sequence[str], measure: Measure
 ) -> list[Cell | str]:
     """One row of a table; cut runs and the best value are marked."""
+    found = {m: results.spread(experiment, data, m, measure) for m in methods}
+    known = [spread.middle for spread in found.values() if spread]
     form = FORMS[measure]
-    values = {m: results.median(experiment, data, m, measure) for m in methods}
-    known = [value for value in values.values() if value is not None]
-    best = form(max(known) if measure == "accuracy" else min(known)) if known and mark_best else None
-    cells: list[Cell | str] = []
-    for m, value in values.items():
-        text, cut = "" if value is None else form(value), results.cut(experiment, data, m)
-        mark = "cut" if cut else "best" if text and text == best else ""
-        cells.append(Cell(f"> {text}" if cut and measure == "seconds" else text, mark))
-    return cells
+    best = form(max(known) if measure == "accuracy" else min(known)) if known else None
+    return [
+        measure_cell(spread, form, best, results.cut(experiment, data, m), measure == "seconds")
+        for m, spread in found.items()
+    ]
+
+
+def measure_cell(
+    spread: Spread | None, form: Callable[[float], str], best: str | None, cut: bool, timed: bool
+) -> Cell | str:
+    """A median with its spread."""
+    if spread is None:
+        return Cell("", "cut") if cut else ""
+    text = form(spread.middle)
+    mark = "cut" if cut else "best" if text == best else ""
+    ends = (form(spread.low), form(spread.high))
+    return Cell(f"> {text}" if cut and timed else text, mark, " to ".join(ends) if ends[0] != ends[1] else "")
 
 
 def label(data: str) -> str:
