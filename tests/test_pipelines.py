@@ -151,7 +151,7 @@ def test_output_of_steps_in_tables_comes_back(tmp_path):
         (make_pipeline(FunctionTransformer(np.log1p), SVC()), "a FunctionTransformer, cannot be saved"),
         (make_pipeline(SimpleImputer(add_indicator=True), SVC()), "without indicator"),
         (make_pipeline(OneHotEncoder(max_categories=2), SVC()), "OneHotEncoder.*replace rare categories"),
-        (Pipeline([("scale", StandardScaler())]), "a StandardScaler cannot be saved as a model"),
+        (Pipeline([("scale", StandardScaler())]), "type StandardScaler cannot be saved as a model"),
         (make_pipeline(ColumnTransformer([("p", PCA(1), [0, 1])]), SVC()), "the step 'p', a PCA"),
     ],
     ids=lambda value: "" if isinstance(value, str) else value.steps[0][0],

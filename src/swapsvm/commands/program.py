@@ -48,6 +48,9 @@ def one_line(error: BaseException) -> str:
     """The message without line breaks and, for files that the system refuses, without the error number."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError):
+        bad = ascii(error.object[error.start])
+        return f"this output cannot show {bad} ({error.encoding}): set PYTHONIOENCODING=utf-8, or name an output file"
     message = " ".join(str(error).split())
     return f"this needs more memory than there is ({message})" if isinstance(error, MemoryError) else message
 

@@ -95,6 +95,14 @@ def check_classes(labels: np.ndarray, name: str) -> None:
     raise ValueError(f"{name}: {found}, like measured numbers: {way_out}, or name the label column with --label")
 
 
+def check_folds(task: str, folds: int, y: np.ndarray) -> None:
+    """Refuse more folds than rows, or for classes more than the rows of the most frequent label."""
+    most, rows = len(y), "rows"
+    if task == CLASSIFY:
+        most, rows = int(np.unique(y, return_counts=True)[1].max()), "rows of the most frequent label"
+    require(folds <= most, f"-v {folds}: there are only {most} {rows}: use at most {most} folds")
+
+
 def has_fractions(labels: np.ndarray) -> bool:
     """Whether these are numbers that are not all whole."""
     return labels.dtype.kind == "f" and bool((labels != np.trunc(labels)).any())

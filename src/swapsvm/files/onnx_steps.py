@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
 
 from ..container import require
 from .onnx_graph import Graph, Tensor
-from .steps import fitted_columns, numbers_of
+from .steps import first_step, fitted_columns, numbers_of
 
 ONE = np.array([1])  # the axis of the columns
 RESULTS = {"label", "value", "decision", "score"}  # outputs of models
@@ -228,8 +228,7 @@ def text_columns(step: Any, columns: Sequence[int]) -> set[int]:
         inner = [text_columns(each, [columns[k] for k in own]) for _, each, own in fitted_columns(step)]
         return set().union(*inner)
     if type(step) is Pipeline:
-        first = [inner for _, inner in step.steps if inner not in (None, "passthrough")]
-        return text_columns(first[0], columns) if first else set()
+        return text_columns(first_step(step), columns)
     if type(step) in (OneHotEncoder, OrdinalEncoder):
         return {column for column, own in zip(columns, step.categories_, strict=True) if is_text(own)}
     return set()
@@ -237,11 +236,12 @@ def text_columns(step: Any, columns: Sequence[int]) -> set[int]:
 
 def inputs_of(graph: Graph, pipeline: Pipeline) -> tuple[list[Tensor], Rows]:
     """One matrix of doubles, or, if any column is text, each column by itself under its name."""
-    width = pipeline.n_features_in_
+    first = first_step(pipeline)
+    width = first.n_features_in_
     texts = text_columns(pipeline, range(width))
     if not texts:
         return [Tensor("X", np.float64, width)], Rows(width, graph.cast("X", np.float64))
-    names = getattr(pipeline, "feature_names_in_", [f"x{k}" for k in range(width)])
+    names = getattr(first, "feature_names_in_", [f"x{k}" for k in range(width)])
     taken = sorted(RESULTS & set(names))
     require(not taken, f"the column {taken[:1]} has the name of an output: rename it")
     tensors = [Tensor(name, object if k in texts else np.float64, 1) for k, name in enumerate(names)]
