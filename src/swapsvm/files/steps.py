@@ -58,7 +58,7 @@ def _is_output(value: object) -> bool:
 
 STATISTICS = Kind("a list of values, one for each feature", _are_statistics)
 COUNTS = Kind("a count, or one for each feature", _are_counts)
-CATEGORIES = Kind("a list of the categories of each feature", _are_categories)
+CATEGORIES = Kind("a list of numbers, booleans or text for each feature", _are_categories)
 OPTIONAL: Attributes = {**NAMES, "_sklearn_output_config": Kind("what set_output sets", _is_output)}
 
 
