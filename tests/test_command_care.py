@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -134,6 +135,19 @@ def test_labels_of_other_data_are_said(folder, capsys):
 def test_a_closed_standard_input_is_said(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input is closed: name a file" in refused(capsys, "predict", "-", "model")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell is needed")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("info model >&-", 0), ("info model 2>&-", 0), ("train none m 2>&-", 2), ("info model | true", 141)],
+)
+def test_streams_can_be_closed(words, code, folder):
+    program, *pipe = words.split(" |")
+    command = f"{sys.executable} -c 'import sys, swapsvm.cli; sys.exit(swapsvm.cli.main())' {program}"
+    script = " |".join([f"set -o pipefail; {command}", *pipe])
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_text_that_the_terminal_cannot_show_is_said(folder, monkeypatch, capsys):
