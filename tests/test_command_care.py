@@ -9,13 +9,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from swapsvm import SVC
+from swapsvm import SVC, SVCCV
 from swapsvm.cli import main
 from swapsvm.files import export_libsvm, load, save
 
@@ -200,3 +201,23 @@ def test_columns_of_no_row_are_dropped_and_foreign_ones_refused(folder):
     model[0].transformers_[0] = (name, step, [0])
     with pytest.raises(ValueError, match="the step 'all' was not fitted to 1 columns"):
         save(model, "piped")
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_pipeline_of_named_columns_takes_tables_without_names(folder, capsys):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    columns = ColumnTransformer([("one", StandardScaler(), ["d", "a"]), ("rest", MinMaxScaler(), slice("b", "c"))])
+    model = Pipeline([("columns", columns), ("model", SVC())]).fit(table, y)
+    save(model, "piped")
+    again = load("piped")
+    for rows in (table, table[list("dcba")], X):
+        assert_array_equal(again.decision_function(rows), model.decision_function(table))
+    assert again[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
+    assert main(["predict", "data.svm", "piped", "out"]) == 0
+    assert_array_equal(np.loadtxt("out", dtype=int), model.predict(table))
+
+
+@pytest.mark.parametrize("request_", ["info search", "predict data.svm search"])
+def test_a_search_without_a_model_says_so(request_, folder, capsys):
+    save(SVCCV(Cs=[1], gammas=[0.1], cv=2, refit=False).fit(X, y), "search")
+    assert "this SVCCV has no model of all rows: it was fitted with refit=False" in refused(capsys, *request_.split())

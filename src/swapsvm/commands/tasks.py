@@ -43,7 +43,7 @@ def machine_of(model: BaseEstimator) -> Model:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     machine = getattr(last, "best_estimator_", last)
     if not isinstance(machine, Model):
-        raise ValueError(f"a {type(machine).__name__} has no support vectors to work with")
+        raise ValueError(f"this {type(machine).__name__} has no model of all rows: it was fitted with refit=False")
     return machine
 
 

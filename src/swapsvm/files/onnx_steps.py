@@ -161,11 +161,7 @@ def _hits(graph: Graph, rows: Rows, k: int, categories: np.ndarray) -> str:
     """Whether each row has each category in column k."""
     if is_text(categories):
         require(rows.columns, "text is encoded behind another step: encode it in the first step that gets it")
-        for category in categories:
-            require(is_unicode(category), f"the category {category!r} is not valid Unicode, which ONNX needs")
-        places = np.arange(len(categories))
-        key: dict[str, Any] = {"keys_strings": list(categories), "values_int64s": places.tolist(), "default_int64": -1}
-        return graph.node("Equal", graph.node("LabelEncoder", rows.columns[k], domain="ai.onnx.ml", **key), places)
+        return _text_hits(graph, rows.columns[k], categories)
     values = categories.astype(np.float64)
     exact = bool((np.abs(values[~np.isnan(values)]) <= LARGEST_CATEGORY).all())
     require(
@@ -176,6 +172,14 @@ def _hits(graph: Graph, rows: Rows, k: int, categories: np.ndarray) -> str:
     if not np.isnan(values).any():
         return hits
     return graph.node("Or", hits, graph.node("And", graph.node("IsNaN", column), np.isnan(values)))
+
+
+def _text_hits(graph: Graph, column: str, categories: np.ndarray) -> str:
+    for category in categories:
+        require(is_unicode(category), f"the category {category!r} is not valid Unicode, which ONNX needs")
+    places = np.arange(len(categories))
+    key: dict[str, Any] = {"keys_strings": list(categories), "values_int64s": places.tolist(), "default_int64": -1}
+    return graph.node("Equal", graph.node("LabelEncoder", column, domain="ai.onnx.ml", **key), places)
 
 
 def _is_known(graph: Graph, hits: str) -> str:

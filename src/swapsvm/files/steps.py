@@ -185,8 +185,8 @@ def restore_columns(model: ColumnTransformer, attributes: Mapping[str, Any]) -> 
         return own if names is None else [names[k] for k in own]
 
     fitted[REMAINDER] = rest
-    model.transformers_ = [
-        (name, done if isinstance(fitted[name], str) else fitted[name], named(own))
+    model.transformers_ = [  # by position, which scikit-learn takes for rows with and without names
+        (name, done if isinstance(fitted[name], str) else fitted[name], own)
         for (name, _, own), (_, done, _) in zip(fitted_columns(model), model.transformers_, strict=True)
     ]
     model.transformers = [(name, _unfitted(fitted[name]), named(own)) for name, _, own in model.transformers]
