@@ -81,6 +81,8 @@ REFUSED = [
         "reduce model data.csv m --max-vectors 9",
         "y has the label 'rose', which is none of the model's classes.*0, 1, 2",
     ),
+    ("train holes.npz m", "holes.npz: has values that are NaN or infinite: leave these rows out, or fit a pipeline"),
+    ("tune holes.npz m -c 1 -g 1", "holes.npz: has values that are NaN or infinite"),
     ("reduce text.libsvm data.svm m --max-vectors 9", "no certificate .it was imported.*fit it here"),
 ]
 
@@ -88,6 +90,7 @@ REFUSED = [
 @pytest.mark.parametrize(("request_", "complaint"), REFUSED)
 def test_what_cannot_be_done_is_refused_in_one_line(request_, complaint, folder, capsys):
     export_libsvm(load("model"), "text.libsvm")
+    np.savez("holes.npz", X=np.where(X > 7, np.nan, X), y=y)
     assert re.search(complaint, refused(capsys, *request_.split(" ")))
     assert not (folder / "m").exists()
 

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
 
 from ..arrays import Matrix
 from ..container import require
@@ -97,9 +98,20 @@ def read_training(arguments: argparse.Namespace) -> tuple[Matrix, np.ndarray | N
     require(folds is None or not in_files, "-v needs rows in memory: DATA is a folder, or --memory is set")
     usable = not sp.issparse(X) or getattr(arguments, "kernel", None) != "precomputed"
     require(usable, "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
+    if not in_files:
+        check_finite(X, arguments.data)
     if arguments.features is not None and not in_files:
         X = fitted_to(arguments.features, X, arguments.data, of="--features asks for")
     return X, checked_targets(task, y, arguments.data)
+
+
+def check_finite(X: Matrix, name: str) -> None:
+    """Refuse rows to learn from that have NaN or infinity."""
+    try:
+        assert_all_finite(X.data if sp.issparse(X) else X)
+    except ValueError:
+        way_out = "leave these rows out, or fit a pipeline with an imputer in Python"
+        raise ValueError(f"{name}: has values that are NaN or infinite: {way_out}") from None
 
 
 def train(arguments: argparse.Namespace, model: Model, X: Matrix, y: np.ndarray | None) -> int:
