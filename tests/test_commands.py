@@ -513,7 +513,7 @@ def test_other_shells_get_every_verb_and_option(shell, capsys):
         ("1,2,3\n,1,4\n", "line 2: the label is empty"),
         ('1,2,"3\n', "unexpected end of data"),
         ("1,2," + "9" * 200_000 + "\n", "field larger than"),
-        ("1,2,\xff\n", "utf-8|names|rows"),
+        ("1,2,\xff\n", r"is not UTF-8 text \(it has the byte 0xff\): save it as UTF-8"),
     ],
 )
 def test_malformed_csv(text, complaint, tmp_path):

@@ -7,8 +7,9 @@ from math import factorial
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
 
-from swapsvm import SVC, SVDD, SVR, OneClassSVM
+from swapsvm import SVC, SVCCV, SVDD, SVR, OneClassSVM
 from swapsvm.explain import product_kernel, product_kernel_model
 
 FEATURES = 4
@@ -85,6 +86,12 @@ def test_what_cannot_be_explained_is_refused(monkeypatch):
     X, y = data()
     with pytest.raises(ValueError, match="need the kernel 'rbf', not 'linear'"):
         product_kernel(SVC(kernel="linear").fit(X, y))
+    for output in (2, -1, 0.5, "a", None, True):
+        with pytest.raises(ValueError, match=f"output={output!r} is not one of the 1 functions of this model"):
+            product_kernel(SVC().fit(X, y), output)
+    for model in (make_pipeline(SVC()).fit(X, y), SVCCV(Cs=[1], gammas=[0.1], cv=2).fit(X, y)):
+        with pytest.raises(ValueError, match=r"is not one of SVC, SVR, .* pass best_estimator_, of a pipeline its"):
+            product_kernel(model)
     monkeypatch.setitem(sys.modules, "shapiq.explainer.product_kernel", None)
     with pytest.raises(ImportError, match="pip install shapiq"):
         product_kernel_model(SVC().fit(X, y))

@@ -149,7 +149,7 @@ def test_a_loaded_model_can_be_saved_and_fitted_again(tmp_path):
         (SVC(), "not fitted"),
         (SVC(kernel=lambda A, B: A @ B.T).fit(X, y), "a Python function cannot be saved"),
         (SVC().fit(X, y).set_params(kernel="linear"), "not the kernel of its fit"),
-        (load_iris, "a function cannot be saved as a model, only one of SVC, SVR"),
+        (load_iris, "type function cannot be saved as a model, only one of SVC, SVR"),
     ],
 )
 def test_save_refuses(model, complaint, tmp_path):

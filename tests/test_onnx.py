@@ -171,6 +171,12 @@ def test_too_large_models_are_refused_before_they_are_dense(tmp_path):
         export_onnx(model, tmp_path / "model.onnx")
 
 
+def test_a_label_that_is_not_unicode_is_refused_by_name(tmp_path):
+    model = SVC().fit(X, np.array(["\ud800", "b", "c"], dtype=object)[np.arange(len(X)) % 3])
+    with pytest.raises(ValueError, match=r"the label '.ud800' is not valid Unicode, which ONNX needs"):
+        export_onnx(model, tmp_path / "model.onnx")
+
+
 def test_convert(tmp_path, capsys):
     model = SVC().fit(X, y)
     save(model, tmp_path / "model")

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -165,12 +166,28 @@ def test_limits_end_a_batch_and_the_next_one_goes_on():
     assert model.stop_reason_ == "gap" and model.relative_gap_ <= 1e-6
 
 
+def test_nullable_integers_keep_all_digits():
+    X, y = data(60)
+    large = pd.Series(y + 2**60, dtype="Int64")
+    model = SVC().partial_fit(X, large, classes=np.unique(y) + 2**60)
+    assert model.predict(X).tolist() == SVC().fit(X, y + 2**60).predict(X).tolist()
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
         (lambda X, y: SVC().partial_fit(X, y), "classes must be passed on the first call"),
         (lambda X, y: SVC().partial_fit(X, y, classes=[0, 1]), r"labels \[2\], which are not among"),
-        (lambda X, y: SVC().partial_fit(X, y * 0, classes=[0, 1]), "at least two classes"),
+        (
+            lambda X, y: SVC().partial_fit(X, y * 0, classes=[0, 1]),
+            r"the first batch has only the labels \[0\]: .*two classes",
+        ),
+        (lambda X, y: SVC().partial_fit(X, y, classes=[0, None]), r"classes=\[0, None\] has a missing label"),
+        (lambda X, y: SVC().partial_fit(X, y, classes=[0, 1, 2, np.nan]), "classes=.*nan.* has a missing label"),
+        (
+            lambda X, y: SVC().partial_fit(X, ["a", None] * 30, classes=["a", "b"]),
+            "y has missing labels, the first at row 1",
+        ),
         (lambda X, y: SVC().partial_fit(X, y, [0, 1, 2]).partial_fit(X, y, [0, 1, 2, 3]), "not those of the first"),
         (lambda X, y: SVR(kernel="precomputed").partial_fit(X @ X.T, y), "has no rows to append to"),
         (lambda X, y: SVR().partial_fit(datasets.Shards([X]), y), "takes rows in memory"),

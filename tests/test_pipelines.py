@@ -151,7 +151,7 @@ def test_output_of_steps_in_tables_comes_back(tmp_path):
         (make_pipeline(FunctionTransformer(np.log1p), SVC()), "a FunctionTransformer, cannot be saved"),
         (make_pipeline(SimpleImputer(add_indicator=True), SVC()), "without indicator"),
         (make_pipeline(OneHotEncoder(max_categories=2), SVC()), "OneHotEncoder.*replace rare categories"),
-        (Pipeline([("scale", StandardScaler())]), "a StandardScaler cannot be saved as a model"),
+        (Pipeline([("scale", StandardScaler())]), "type StandardScaler cannot be saved as a model"),
         (make_pipeline(ColumnTransformer([("p", PCA(1), [0, 1])]), SVC()), "the step 'p', a PCA"),
     ],
     ids=lambda value: "" if isinstance(value, str) else value.steps[0][0],
@@ -245,6 +245,44 @@ def test_unknown_categories_in_the_runtime(tmp_path):
     other = rows.assign(city="Wien")
     assert_allclose(session.run(["decision"], fed(session, other))[0], pipeline.decision_function(other), atol=1e-9)
     assert np.isnan(session.run(["decision"], fed(session, rows.assign(kind="s")))[0]).all()
+
+
+@pytest.mark.parametrize("name", ["cast_0", "constant_0", "equal_1", "X", "n", "two words", "é\n"])
+def test_a_column_can_have_any_other_name(name, tmp_path):
+    table = TABLE.rename(columns={"age": name})
+    columns = [("age", StandardScaler(), [name]), ("city", OneHotEncoder(), ["city"])]
+    pipeline = make_pipeline(ColumnTransformer(columns), SVC()).fit(table, y)
+    export_onnx(pipeline, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    feeds = {name: table[[name]].to_numpy(), "city": table[["city"]].to_numpy(object)}
+    (decision,) = session.run(["decision"], feeds)
+    assert_allclose(decision, pipeline.decision_function(table), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        (np.arange(60) % 3 + 2**60, r"categories above 2\*\*53, such as .*1152921504606846978.*: use text"),
+        (np.array(["\ud800", "b"], dtype=object)[np.arange(60) % 2], "the category .* is not valid Unicode"),
+        (
+            np.array(["2020-01-01", "2020-02-01"], dtype="M8[s]")[y],
+            "is not a list of numbers, booleans or text for each",
+        ),
+    ],
+)
+def test_categories_that_would_be_mistaken_are_refused(values, complaint, tmp_path):
+    table = pd.DataFrame({"kind": pd.Series(values, dtype=values.dtype), "age": TABLE["age"]})
+    columns = [("kind", OneHotEncoder(), ["kind"]), ("age", StandardScaler(), ["age"])]
+    pipeline = make_pipeline(ColumnTransformer(columns), SVC()).fit(table, y)
+    with pytest.raises(ValueError, match=complaint):
+        export_onnx(pipeline, tmp_path / "model.onnx")
+
+
+def test_a_column_without_a_name_is_refused(tmp_path):
+    table = TABLE[["age", "city"]].rename(columns={"age": ""})
+    columns = [("age", StandardScaler(), [0]), ("city", OneHotEncoder(), [1])]
+    with pytest.raises(ValueError, match="no empty names: name each column"):
+        export_onnx(make_pipeline(ColumnTransformer(columns), SVC()).fit(table, y), tmp_path / "model.onnx")
 
 
 def test_a_column_with_the_name_of_an_output_is_refused(tmp_path):

@@ -233,6 +233,7 @@ def test_an_indefinite_term_makes_an_indefinite_sum():
         (lambda: Sum([(Linear(), [0])], weights=[1, 2]), "2 numbers for 1 terms"),
         (lambda: Sum([(Linear(), [0])], weights=[0.0]), "weights=0.0 must be positive"),
         (lambda: Sum([(Linear(), [0])], weights=["a"]), "weights='a' must be positive"),
+        (lambda: Sum([(Linear(), [0])], weights=[1e-31]), "weights=1e-31 must be positive, from 1e-30 to 1e.30:"),
         (lambda: Rbf(gamma="scales"), "gamma='scales' must be"),
         (lambda: Rbf(gamma="scale").spec(), "is a rule that needs data"),
     ],

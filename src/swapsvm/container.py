@@ -150,6 +150,7 @@ def faults_named(path: PathLike) -> Iterator[None]:
 def opened(path: PathLike) -> Iterator[BinaryIO]:
     """The file, opened for reading; errors about its content name it."""
     with Path(path).open("rb") as file, faults_named(path):
+        require(file.seekable(), "is a pipe, which cannot be read twice: save its content to a file first")
         yield file
 
 

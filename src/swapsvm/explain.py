@@ -10,6 +10,7 @@ so its Shapley values can be computed exactly in polynomial time (Mohammadi, Cha
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,6 +75,10 @@ def product_kernel(model: Model, output: int = 0) -> ProductKernel:
     >>> function.vectors.shape[1], bool(abs(function.baseline) < 10)
     (4, True)
     """
+    if not isinstance(model, Model):
+        kind = type(model).__name__
+        way_out = "of a search pass best_estimator_, of a pipeline its last step, and rows as they reach it"
+        raise ValueError(f"{kind} is not one of SVC, SVR, OneClassSVM and SVDD: {way_out}")
     check_is_fitted(model)
     vectors = model.model_.vectors
     if not isinstance(vectors.kernel, Rbf):
@@ -134,6 +139,7 @@ def _function(model: Model, output: int) -> tuple[np.ndarray, float]:
         functions, constants = np.array([found.coefficients(pair) for pair in found.pairs]), found.intercept
     else:
         functions, constants = found.coef, found.intercept
-    if not 0 <= output < len(constants):
+    whole = isinstance(output, Integral) and not isinstance(output, bool)
+    if not (whole and 0 <= output < len(constants)):
         raise ValueError(f"output={output!r} is not one of the {len(constants)} functions of this model, from 0 on")
     return functions[output], float(constants[output])

@@ -28,11 +28,23 @@ PathLike = str | os.PathLike[str]
 MOST_LINKS = 40  # symbolic links in a row, as in Linux
 
 
-def whole_file(path: PathLike) -> AbstractContextManager[BinaryIO]:
+@contextmanager
+def whole_file(path: PathLike) -> Iterator[BinaryIO]:
     """A file to write: its content reaches ``path`` at the end, or not at all after an error.
 
     Symbolic links are followed. A replaced file keeps its mode and, where the system permits, its owner.
     """
+    try:
+        with _written(path) as file:
+            yield file
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a full disk
+            error.filename = os.fspath(path)
+        raise
+
+
+def _written(path: PathLike) -> AbstractContextManager[BinaryIO]:
+    """The way to write this file."""
     check_writable_file(path)
     descriptor = _descriptor(path)
     if descriptor is not None:

@@ -13,6 +13,7 @@ from ..estimators import SVC, SVR
 from ..files.label_lines import to_line
 from ..files.model_files import check_target, format_of_model, read_model, write_model
 from ..files.native import read_version
+from ..files.steps import first_step
 from ..kernels import Kernel, Sum
 from ..models import Outputs
 from .output import Facts, answer
@@ -66,7 +67,7 @@ def file_facts(path: str) -> Facts:
 def facts_in(model: BaseEstimator) -> Facts:
     """The facts of a model that may be a search or a pipeline; its features are those of the rows that it takes."""
     steps = [type(step).__name__ for _, step in model.steps] if isinstance(model, Pipeline) else []
-    facts = {**facts_of(machine_of(model)), "features": model.n_features_in_}
+    facts = {**facts_of(machine_of(model)), "features": first_step(model).n_features_in_}
     return {"steps": np.array(steps), **facts} if steps else facts
 
 

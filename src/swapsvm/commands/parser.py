@@ -10,6 +10,7 @@ from ..files.tables import FORMATS
 
 BAD_REQUEST = 2  # argparse's own exit code for arguments it cannot parse
 INTERRUPTED = 130  # the shell's exit code for Ctrl-C
+NOT_READ = 141  # the shell's exit code for a pipe that its reader has left
 Run = Callable[[argparse.Namespace], int | None]  # the exit code, 0 if there is none
 DATA = "file of rows and labels, folder of shards, name of a data set (`swapsvm datasets`), or - for stdin"
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..files.label_lines import to_line
 from ..files.model_files import read_model
+from ..files.steps import first_step
 from ..writing import whole_file
-from .output import Facts, answer, say, warnings_in_lines
+from .output import Facts, answer, say, warn, warnings_in_lines
 from .parser import Verbs, add_data, add_json, add_memory, add_model
-from .reading import Need, read_data, rows_for
-from .scores import score_of
-from .tasks import REGRESS, task_of
+from .reading import Need, check_inputs_stay, read_data, rows_for
+from .scores import is_known, score_of
+from .tasks import CLASSIFY, REGRESS, machine_of, task_of
 
 
 def add_predict(verbs: Verbs) -> None:
@@ -37,17 +38,28 @@ def add_predict(verbs: Verbs) -> None:
 
 def run_predict(arguments: argparse.Namespace) -> None:
     """Predict and, if the rows have labels, score."""
+    check_inputs_stay(arguments.output, arguments.data, arguments.labels, arguments.model)
     model = read_model(arguments.model)
-    read, y = read_data(arguments, Need(model.n_features_in_, labels=False), sharded=True)
+    task = task_of(machine_of(model))
+    read, y = read_data(arguments, Need(first_step(model).n_features_in_, labels=False), sharded=True)
     X = rows_for(model, read, arguments.data)
     say(f"predicting {X.shape[0]} rows")
     started = time.perf_counter()
     with warnings_in_lines():
         predicted = model.predict(X)
     facts: Facts = {"rows": len(predicted), "seconds": time.perf_counter() - started}
-    score = score_of(task_of(model), predicted, y)
-    name = "values" if task_of(model) == REGRESS else "labels"
+    if y is not None and task == CLASSIFY:
+        warn_of_other_labels(arguments.data, y, model.classes_)
+    score = score_of(task, predicted, y)
+    name = "values" if task == REGRESS else "labels"
     deliver(arguments, {**facts, **score.facts}, name, predicted, score.text)
+
+
+def warn_of_other_labels(name: str, y: np.ndarray, classes: np.ndarray) -> None:
+    """Say so if no label of the rows is a class of the model: an accuracy of 0 does not tell why."""
+    if not is_known(y, classes):
+        theirs, ours = (", ".join(f"{label!s:.20}" for label in some[:3]) for some in (np.unique(y), classes))
+        warn(f"{name}: none of the labels ({theirs}) is a class of the model ({ours}): see --label")
 
 
 def deliver(arguments: argparse.Namespace, facts: Facts, name: str, predicted: np.ndarray, score: str) -> None:

@@ -6,14 +6,16 @@ A verb adds its parser to the others and names the function that does the work. 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
 
 from .. import __version__
 from .completion import add_completion
 from .datasets import add_datasets
 from .info import add_convert, add_info
-from .parser import BAD_REQUEST, INTERRUPTED, Parser, Verbs
+from .parser import BAD_REQUEST, INTERRUPTED, NOT_READ, Parser, Verbs
 from .predict import add_predict
 from .reduce import add_reduce
 from .shard import add_shard
@@ -28,12 +30,27 @@ VERBS = (*MODELS, add_shard, add_datasets, add_demo, add_reproduce, add_completi
 
 
 def run(argv: Sequence[str]) -> int:
-    """Serve a request; returns the exit code."""
+    """Serve a request; returns the exit code. What is written to a closed stream is lost."""
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stdout(sys.stdout or nowhere),
+        redirect_stderr(sys.stderr or nowhere),
+    ):
+        return serve(argv)
+
+
+def serve(argv: Sequence[str]) -> int:
+    """The same with open streams."""
     try:
         parser, verbs = make_parser()
         check_words(argv, parser, verbs)
         arguments = parser.parse_args(with_weights(argv))
-        return arguments.run(arguments) or 0
+        code: int = arguments.run(arguments) or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader has seen enough
+        forget_output()
+        return NOT_READ
     except SystemExit as end:  # argparse raises it after --help, --version and its errors
         return int(end.code or 0)
     except (ImportError, MemoryError, OSError, ValueError) as error:
@@ -44,10 +61,19 @@ def run(argv: Sequence[str]) -> int:
         return INTERRUPTED
 
 
+def forget_output() -> None:
+    """Drop what is still to be written to stdout, which Python would try again at its end."""
+    with open(os.devnull, "w") as nowhere, suppress(OSError):  # no descriptor: nothing is written at the end
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
 def one_line(error: BaseException) -> str:
     """The message without line breaks and, for files that the system refuses, without the error number."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError):
+        bad = ascii(error.object[error.start])
+        return f"this output cannot show {bad} ({error.encoding}): set PYTHONIOENCODING=utf-8, or name an output file"
     message = " ".join(str(error).split())
     return f"this needs more memory than there is ({message})" if isinstance(error, MemoryError) else message
 

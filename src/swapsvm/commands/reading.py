@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import get_tags
 
 from ..arrays import Matrix
 from ..container import require
 from ..datasets import Shards
 from ..datasets.loading import load
 from ..datasets.registry import registry
+from ..files.steps import first_step
 from ..files.table import Request, Table
 from ..files.tables import format_of, read_table
 from ..passes.files import all_rows
 from .output import note, say
 
+STDIN = "-"  # as DATA
 TEST = ".t"  # after the name of a data set: its test rows
 NO_LABELS = "0"  # as --label
 WITH_COLUMNS = ("csv", "parquet")  # formats in which any column can be the label
@@ -37,7 +41,9 @@ def read_data(arguments: argparse.Namespace, need: Need, *, sharded: bool = Fals
     name = arguments.data
     say(f"reading {name}")
     memory = getattr(arguments, "memory", None)
-    if Path(name).is_dir() or (memory is not None and (name == "-" or Path(name).exists())):
+    require(name, "DATA is empty: name a file")
+    require(name != STDIN or memory is None, "--memory needs a file: standard input cannot be read again and again")
+    if Path(name).is_dir() or (memory is not None and Path(name).exists()):
         return read_shards(arguments, need, memory, sharded)
     table = read_any(name, arguments, need)
     require(table.y is not None or not need.labels, f"{name}: has no labels")
@@ -46,6 +52,9 @@ def read_data(arguments: argparse.Namespace, need: Need, *, sharded: bool = Fals
 
 def read_shards(arguments: argparse.Namespace, need: Need, memory: str | None, sharded: bool) -> Table:
     """Rows of shards, in their files or all in memory."""
+    for option in ("format", "labels"):
+        unset = getattr(arguments, option, None) is None
+        require(unset, f"--{option} is for a file that is read as a whole: leave it out for shards and with --memory")
     width = need.n_features or getattr(arguments, "features", None)
     shards = Shards(arguments.data, label=arguments.label, n_features=width, memory_limit=memory)
     require(shards.y is not None or not need.labels, f"the shards in {arguments.data} have no labels")
@@ -55,14 +64,28 @@ def read_shards(arguments: argparse.Namespace, need: Need, memory: str | None, s
 def read_any(name: str, arguments: argparse.Namespace, need: Need) -> Table:
     """Rows and labels of one file or data set, in memory."""
     named = is_data_set(name)
-    columns = not named and (arguments.format or format_of(name)) in WITH_COLUMNS
-    where = "has its labels in a place of their own: --label is for CSV and Parquet"
-    require(columns or arguments.label is None, f"{name}: {where}")
+    format, labels = None if named else arguments.format or format_of(name), getattr(arguments, "labels", None)
+    where = "has its labels in a place of their own"
+    require(format in WITH_COLUMNS or arguments.label is None, f"{name}: {where}: --label is for CSV and Parquet")
+    require(format == "npy" or labels is None, f"{name}: {where}: --labels is for npy")
     if named:
         return read_data_set(name)
-    labels = getattr(arguments, "labels", None)
     request = Request(arguments.label, labels, need.n_features, needed=need.labels)
-    return read_table(sys.stdin.buffer if name == "-" else name, arguments.format, request)
+    return read_table(stdin() if name == STDIN else name, arguments.format, request)
+
+
+def stdin() -> BinaryIO:
+    """Standard input, which can be closed."""
+    require(sys.stdin is not None, "standard input is closed: name a file")
+    return sys.stdin.buffer
+
+
+def check_inputs_stay(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output file that is one of the files to read, which it would replace."""
+    for name in inputs:
+        if output and name and Path(name).is_file() and Path(output).is_file():
+            same = os.path.samefile(name, output)
+            require(not same, f"{output}: is a file to read, which the output would replace: name another output file")
 
 
 def is_data_set(name: str) -> bool:
@@ -108,4 +131,7 @@ def rows_for(model: Any, X: Matrix | Shards, name: str) -> Matrix | Shards:  # a
         return X
     usable = not sp.issparse(X) or getattr(model, "kernel", None) != "precomputed"
     require(usable, "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
-    return fitted_to(model.n_features_in_, X, name)
+    rows = fitted_to(first_step(model).n_features_in_, X, name)
+    if isinstance(rows, np.ndarray) or get_tags(model).input_tags.sparse:
+        return rows
+    return np.asarray(rows.toarray())  # for a pipeline that centres, or encodes

@@ -17,7 +17,7 @@ from ..reduction import reduce_support
 from .info import facts_of, written_report
 from .output import answer, say, warnings_in_lines
 from .parser import Verbs, add_data, add_json
-from .reading import Need, read_any, read_data, rows_for
+from .reading import Need, check_inputs_stay, read_any, read_data, rows_for
 from .tasks import NOVELTY, REGRESS, task_of
 
 Labelled = tuple[Matrix, np.ndarray]  # rows and labels
@@ -42,10 +42,13 @@ def add_reduce(verbs: Verbs) -> None:
 
 def run_reduce(arguments: argparse.Namespace) -> None:
     """Reduce, save and report."""
+    together = (arguments.max_accuracy_loss is None) == (arguments.validation is None)
+    require(together, "--max-accuracy-loss and --validation FILE, the rows to measure it on, belong together")
+    check_inputs_stay(arguments.output, arguments.data, arguments.labels, arguments.validation)
     model = reducible(read_model(arguments.model))
     check_target(arguments.output, model)
     if arguments.max_time is not None:
-        model.set_params(max_time=arguments.max_time)
+        model.set_params(max_time=arguments.max_time).check_parameters()
     (X, y), validation = read_rows(arguments, model)
     say(f"reducing {len(model.support_)} support vectors")
     started = time.perf_counter()

@@ -34,12 +34,24 @@ def score_classes(predicted: np.ndarray, y: np.ndarray) -> Score:
     return Score({"right": right, "accuracy": right / len(y)}, f"accuracy = {percent(right, len(y))}\n")
 
 
+def are_numbers(*labels: np.ndarray) -> bool:
+    """Whether all of these are numbers or booleans."""
+    return all(own.dtype.kind in "biuf" for own in labels)
+
+
 def agreement(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Which labels are equal, compared as text unless both are numbers."""
-    if predicted.dtype.kind in "biuf" and labels.dtype.kind in "biuf":
+    if are_numbers(predicted, labels):
         return np.asarray(predicted == labels)
     pairs = zip(predicted.tolist(), labels.tolist(), strict=True)
     return np.fromiter((str(ours) == str(theirs) for ours, theirs in pairs), bool, len(labels))
+
+
+def is_known(labels: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether any label is one of the classes, compared as for the accuracy."""
+    if are_numbers(labels, classes):
+        return bool(np.isin(labels, classes).any())
+    return not set(map(str, labels.tolist())).isdisjoint(map(str, classes.tolist()))
 
 
 def score_numbers(predicted: np.ndarray, y: np.ndarray) -> Score:

@@ -43,7 +43,7 @@ def machine_of(model: BaseEstimator) -> Model:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     machine = getattr(last, "best_estimator_", last)
     if not isinstance(machine, Model):
-        raise ValueError(f"a {type(machine).__name__} has no support vectors to work with")
+        raise ValueError(f"this {type(machine).__name__} has no model of all rows: it was fitted with refit=False")
     return machine
 
 
@@ -93,6 +93,14 @@ def check_classes(labels: np.ndarray, name: str) -> None:
     if is_text(labels):
         raise ValueError(f"{name}: {found}: name the label column with --label, or use --task {CLASSIFY}")
     raise ValueError(f"{name}: {found}, like measured numbers: {way_out}, or name the label column with --label")
+
+
+def check_folds(task: str, folds: int, y: np.ndarray) -> None:
+    """Refuse more folds than rows, or for classes more than the rows of the most frequent label."""
+    most, rows = len(y), "rows"
+    if task == CLASSIFY:
+        most, rows = int(np.unique(y, return_counts=True)[1].max()), "rows of the most frequent label"
+    require(folds <= most, f"-v {folds}: there are only {most} {rows}: use at most {most} folds")
 
 
 def has_fractions(labels: np.ndarray) -> bool:

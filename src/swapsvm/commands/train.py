@@ -7,19 +7,20 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
 
 from ..arrays import Matrix
 from ..container import require
 from ..datasets import Shards
 from ..estimators import SVC
-from ..files.model_files import check_target, write_model
+from ..files.model_files import check_labels, check_target, write_model
 from .info import facts_of, written_report
-from .output import answer, say, warn, warnings_in_lines
+from .output import answer, note, say, warn, warnings_in_lines
 from .parser import INTERRUPTED, Parser, Verbs, add_data, add_json, add_memory, add_quiet
-from .reading import Need, check_label_is_known, fitted_to, read_data
+from .reading import Need, check_inputs_stay, check_label_is_known, fitted_to, read_data
 from .scores import score_of
-from .tasks import CLASSIFY, NOVELTY, Model, checked_targets, task_of
-from .training_options import add_fit, add_problem, add_task, class_weights, estimator_of
+from .tasks import CLASSIFY, NOVELTY, Model, check_folds, checked_targets, task_of
+from .training_options import add_fit, add_problem, add_task, class_weights, estimator_of, number_of_features
 
 EPILOG = (
     "C weights the squared loss (C/2 times the sum of squares), so the best C differs from LIBSVM's."
@@ -52,7 +53,7 @@ def add_train(verbs: Verbs) -> None:
 def add_features(parser: Parser) -> None:
     """Add the option ``--features``."""
     text = "svmlight: number of features, if DATA lacks the last ones (default: the largest index in DATA)"
-    parser.add_argument("--features", type=int, metavar="N", help=text)
+    parser.add_argument("--features", type=number_of_features, metavar="N", help=text)
 
 
 def run_train(arguments: argparse.Namespace) -> int:
@@ -60,6 +61,8 @@ def run_train(arguments: argparse.Namespace) -> int:
     model = estimator_of(arguments)
     check_request(arguments, model)
     X, y = read_training(arguments)
+    if arguments.folds is None:
+        check_labels(arguments.model, model, y)
     if isinstance(model, SVC):
         model.set_params(class_weight=class_weights(getattr(arguments, "weight", []), np.asarray(y)))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")
@@ -80,7 +83,10 @@ def check_request(arguments: argparse.Namespace, model: Model) -> None:
     require(folds is None or task_of(model) != NOVELTY, no_score)
     if task_of(model) == NOVELTY:
         check_label_is_known(arguments)
-    if arguments.model:
+    if folds is not None and arguments.model:
+        note(f"-v saves no model: {arguments.model} is not written")
+    elif arguments.model:
+        check_inputs_stay(arguments.model, arguments.data, arguments.labels)
         check_target(arguments.model, model)
 
 
@@ -92,9 +98,20 @@ def read_training(arguments: argparse.Namespace) -> tuple[Matrix, np.ndarray | N
     require(folds is None or not in_files, "-v needs rows in memory: DATA is a folder, or --memory is set")
     usable = not sp.issparse(X) or getattr(arguments, "kernel", None) != "precomputed"
     require(usable, "a precomputed kernel must be dense: use CSV, Parquet, npz or npy")
+    if not in_files:
+        check_finite(X, arguments.data)
     if arguments.features is not None and not in_files:
         X = fitted_to(arguments.features, X, arguments.data, of="--features asks for")
     return X, checked_targets(task, y, arguments.data)
+
+
+def check_finite(X: Matrix, name: str) -> None:
+    """Refuse rows to learn from that have NaN or infinity."""
+    try:
+        assert_all_finite(X.data if sp.issparse(X) else X)
+    except ValueError:
+        way_out = "leave these rows out, or fit a pipeline with an imputer in Python"
+        raise ValueError(f"{name}: has values that are NaN or infinite: {way_out}") from None
 
 
 def train(arguments: argparse.Namespace, model: Model, X: Matrix, y: np.ndarray | None) -> int:
@@ -118,6 +135,7 @@ def cross_validate(arguments: argparse.Namespace, model: Model, X: Matrix, y: np
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
     started, task = time.perf_counter(), task_of(model)
+    check_folds(task, arguments.folds, y)
     splitter = StratifiedKFold if task == CLASSIFY else KFold
     folds = splitter(arguments.folds, shuffle=True, random_state=0)
     score = score_of(task, cross_val_predict(model, X, y, cv=folds), y)

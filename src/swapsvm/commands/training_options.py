@@ -125,6 +125,13 @@ def gamma_named(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor one of {', '.join(GAMMA_RULES)}") from None
 
 
+def number_of_features(text: str) -> int:
+    """A positive integer that an index of the core can hold."""
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {2**31 - 1}")
+    return int(text)
+
+
 def number_or_auto(text: str) -> float | str:
     """A number, or ``auto``."""
     try:
@@ -172,7 +179,8 @@ def class_weights(requests: Sequence[str], labels: np.ndarray) -> dict[object, f
     known = {str(label): label for label in np.unique(labels).tolist()}
     weights = {}
     for request in requests:
-        text, _, weight = request.rpartition("=")
+        text, sign, weight = request.rpartition("=")
+        require(sign and text, f"-w {request}: write -w LABEL WEIGHT or --weight LABEL=WEIGHT")
         name = str(int(text)) if text.lstrip("+-").isdecimal() else text
         require(name in known, f"-w {request}: unknown label {text!r}; the labels are {', '.join(list(known)[:8])}")
         try:

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..files.model_files import check_target, write_model
+from ..files.model_files import check_labels, check_target, write_model
 from ..models import SCHEMES
 from ..selection import SVCCV, SVRCV
 from ..selection.scores import RULES
 from .info import facts_of
 from .output import Facts, answer, say, warnings_in_lines
 from .parser import INTERRUPTED, Parser, Verbs, add_data, add_json, add_quiet
-from .tasks import CLASSIFY, REGRESS
+from .reading import check_inputs_stay
+from .tasks import CLASSIFY, REGRESS, check_folds
 from .train import add_features, read_training
 from .training_options import add_task, kernel_help, kernel_named
 
@@ -103,12 +104,17 @@ def run_tune(arguments: argparse.Namespace) -> int:
     """Search, report and, if MODEL is given, save."""
     search = search_of(arguments)
     if arguments.model:
+        check_inputs_stay(arguments.model, arguments.data, arguments.labels)
         check_target(arguments.model, search)
-    X, y = read_training(arguments)
+    X, targets = read_training(arguments)
+    y = np.asarray(targets)
+    check_folds(arguments.task or CLASSIFY, arguments.folds, y)
+    if arguments.model:
+        check_labels(arguments.model, search, y)
     say(f"searching on {X.shape[0]} rows x {X.shape[1]} features")
     started = time.perf_counter()
     with warnings_in_lines():
-        search.fit(X, np.asarray(y))
+        search.fit(X, y)
     report(arguments, search, {"rows": X.shape[0], "features": X.shape[1]}, time.perf_counter() - started)
     return INTERRUPTED if was_interrupted(search) else 0
 

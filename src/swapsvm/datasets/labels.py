@@ -21,8 +21,9 @@ def label_column(names: Sequence[str], label: str | None, n_features: int | None
         return None if n_features == len(names) else 0
     if named and label in names:
         return names.index(label)
-    known = f"the columns are {', '.join(names[:8])}" if named else "there is no header line"
     place = int(label) if PLACE.fullmatch(label) else 0
+    bare = f"there are {len(names)} columns" if PLACE.fullmatch(label) else "there is no header line"
+    known = f"the columns are {', '.join(names[:8])}" if named else bare
     require(0 < abs(place) <= len(names), f"has no label column {label!r} ({known}): choose one with --label")
     return place - 1 if place > 0 else len(names) + place
 

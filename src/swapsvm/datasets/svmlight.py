@@ -177,6 +177,11 @@ def content_errors_named(source: Source, *others: type[Exception]) -> Iterator[N
     except kinds as error:
         if getattr(error, "errno", None) is not None:  # no such file, no permission
             raise
+        if isinstance(error, UnicodeDecodeError):
+            bad = error.object[error.start]
+            raise ValueError(
+                f"{name_of(source)}: is not UTF-8 text (it has the byte 0x{bad:02x}): save it as UTF-8"
+            ) from None
         raise ValueError(f"{name_of(source)}: {error}") from None
 
 

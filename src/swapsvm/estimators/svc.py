@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..arrays import ArrayLike, Matrix, MatrixLike
 from ..fitting.budget import check_budget, is_budget
 from ..fitting.elsewhere import by_pieces, targets_of
-from ..fitting.frames import encoded_labels
+from ..fitting.frames import encoded_labels, missing_labels_named
 from ..fitting.growing import Batches, given_classes
 from ..fitting.inputs import (
     ClassWeight,
@@ -238,7 +238,8 @@ class SVC(ClassifierMixin, KernelMachine):
         before = self._earlier
         batch = new_batch(self, X, y, sample_weight, before is None)
         assert batch.y is not None
-        check_classification_targets(batch.y)
+        with missing_labels_named(batch.y):
+            check_classification_targets(batch.y)
         return self._grow(replace(batch, classes=given_classes(before, classes, batch.y)))
 
     def _functions(

@@ -26,7 +26,7 @@ def read_npy(source: Source, request: Request) -> Table:
     """Memory-map X; read y from ``request.labels`` or from y.npy in the same folder."""
     path = path_of(source, "npy")
     labels = Path(request.labels) if request.labels else path.with_name("y.npy")
-    if not labels.exists() and request.requires_labels:
+    if not labels.exists() and (request.labels or request.requires_labels):
         raise ValueError(f"{path}: the labels file {labels} does not exist: name it with --labels")
     X = mapped(path)
     y = np.array(mapped(labels)) if labels.exists() and labels != path else None

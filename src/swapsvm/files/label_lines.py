@@ -22,10 +22,15 @@ def from_line(line: str) -> str:
     return str(json.loads(line)) if line.startswith(QUOTE) else line
 
 
-def _is_plain_line(text: str) -> bool:
-    """Whether the text can be encoded and has no line break of any kind."""
+def is_unicode(text: str) -> bool:
+    """Whether the text can be encoded, which a lone surrogate cannot."""
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate
+    except UnicodeEncodeError:
         return False
-    return len(f"{text}|".splitlines()) == 1
+    return True
+
+
+def _is_plain_line(text: str) -> bool:
+    """Whether the text can be encoded and has no line break of any kind."""
+    return is_unicode(text) and len(f"{text}|".splitlines()) == 1

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from ..container import opened, require
 from ..estimators import SVC, SVDD, SVR, OneClassSVM
 from ..kernels import Kernel
-from ..models import Expansion, Outputs, Pairwise, Vectors, sides
+from ..models import Expansion, Outputs, Pairwise, Vectors, scheme_of, sides
 from ..selection import SVCCV, SVRCV
 from ..writing import PathLike, whole_file
 from .libsvm_text import KERNEL_NAMES, Text, read_text
@@ -80,13 +80,9 @@ def check_exportable(model: BaseEstimator) -> None:
 
 
 def _classes(model: SVC) -> Text:
-    pairwise = model.model_
-    if not isinstance(pairwise, Pairwise):
-        raise ValueError(
-            f"LIBSVM has pairs of classes only, not multiclass={model.multiclass!r}: use another format, or fit with "
-            "multiclass='ovo'"
-        )
-    labels = _integers(model.classes_)
+    check_pairs(model, model.classes_)
+    labels, pairwise = _integers(model.classes_), model.model_
+    assert isinstance(pairwise, Pairwise)
     order = list(sides((0, 1), 2)) if pairwise.n_classes == 2 else list(pairwise.present)  # the positive class first
     matrix = _canonical(pairwise.vectors)
     coefs = []
@@ -103,6 +99,16 @@ def _classes(model: SVC) -> Text:
         [labels[c] for c in order],
         [int(pairwise.counts[c]) for c in order],
     )
+
+
+def check_pairs(model: SVC | SVCCV, classes: np.ndarray) -> None:
+    """``ValueError`` unless LIBSVM has models of these classes; the model need not be fitted."""
+    if scheme_of(model.multiclass, len(classes)).model_type is not Pairwise:
+        raise ValueError(
+            f"LIBSVM has pairs of classes only, not multiclass={model.multiclass!r}: use another format, or fit with "
+            "multiclass='ovo'"
+        )
+    _integers(classes)
 
 
 def _integers(classes: np.ndarray) -> list[int]:

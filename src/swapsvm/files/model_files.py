@@ -6,20 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
 
+from ..container import opened
 from ..writing import PathLike, check_writable_file
-from .libsvm import check_exportable, export_libsvm, import_libsvm
+from .libsvm import check_exportable, check_pairs, export_libsvm, import_libsvm
 from .native import MODEL, load, save
 from .onnx_files import check_convertible, export_onnx
+from .onnx_models import check_label_type
 
 
 @dataclass(frozen=True)
 class ModelFormat:
-    """A writer, and a check that raises before a fit what it would raise for every fit of that estimator."""
+    """A writer, and checks that raise before a fit what it would raise after it: with any classes, or with these."""
 
     write: Callable[[BaseEstimator, PathLike], None]
     check: Callable[[BaseEstimator], None]
+    check_classes: Callable[[BaseEstimator, np.ndarray], None]
 
 
 def read_model(path: PathLike) -> BaseEstimator:
@@ -29,7 +33,7 @@ def read_model(path: PathLike) -> BaseEstimator:
 
 def format_of_model(path: PathLike) -> str:
     """``"native"`` or ``"libsvm"``."""
-    with Path(path).open("rb") as file:
+    with opened(path) as file:
         head = file.read(len(MODEL.magic))
     if head.startswith(b"svm_type"):
         return "libsvm"
@@ -49,12 +53,19 @@ def check_target(path: PathLike, model: BaseEstimator) -> None:
     format_for(path).check(model)
 
 
+def check_labels(path: PathLike, model: BaseEstimator, y: np.ndarray | None) -> None:
+    """The same for these labels, if the model is a classifier."""
+    if is_classifier(model):
+        format_for(path).check_classes(model, np.unique(np.asarray(y)))
+
+
 def format_for(path: PathLike) -> ModelFormat:
     """The format that the extension stands for."""
-    return WRITERS.get(Path(path).suffix.lower(), ModelFormat(save, lambda model: None))
+    return WRITERS.get(Path(path).suffix.lower(), NATIVE)
 
 
+NATIVE = ModelFormat(save, lambda model: None, lambda model, classes: None)
 WRITERS = {
-    ".libsvm": ModelFormat(export_libsvm, check_exportable),
-    ".onnx": ModelFormat(export_onnx, check_convertible),
+    ".libsvm": ModelFormat(export_libsvm, check_exportable, check_pairs),
+    ".onnx": ModelFormat(export_onnx, check_convertible, lambda model, classes: check_label_type(classes)),
 }

@@ -42,22 +42,29 @@ class Tensor:
 
 
 class Graph:
-    """Nodes and constants in the order of their addition; each is named after its output."""
+    """Nodes and constants in the order of their addition; each is named after its output.
+
+    ``taken`` are names of inputs, which nothing else gets.
+    """
 
     def __init__(self) -> None:
         self.onnx = import_onnx()
+        self.taken: set[str] = set()
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
 
     def node(self, operator: str, *inputs: str | np.ndarray | float, output: str = "", **attributes: Any) -> str:
         """Add an operator; returns the name of its output. Numbers among its inputs become constants."""
-        name, names = output or f"{operator.lower()}_{len(self.nodes)}", []
+        name, names = output or self._free(f"{operator.lower()}_{len(self.nodes)}"), []
         for value in inputs:
-            names.append(value if isinstance(value, str) else f"constant_{len(self.constants)}")
+            names.append(value if isinstance(value, str) else self._free(f"constant_{len(self.constants)}"))
             if not isinstance(value, str):
                 self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), names[-1]))
         self.nodes.append(self.onnx.helper.make_node(operator, names, [name], **attributes))
         return name
+
+    def _free(self, name: str) -> str:
+        return self._free(f"{name}_") if name in self.taken else name
 
     def cast(self, value: str | np.ndarray, dtype: DTypeLike) -> str:
         """The values in another type."""

@@ -22,7 +22,10 @@ from ..estimators.detector import Detector
 from ..kernels import KERNELS, Kernel, Laplacian, Linear, Poly, Precomputed, Rbf, Sigmoid, Sum
 from ..models import ByClass, Center, Expansion, Outputs, Pairwise, Vectors
 from ..selection import SVCCV, SVRCV
+from .label_lines import is_unicode
 from .onnx_graph import Graph, Tensor
+
+LABEL_TYPES = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_, "U": object, "O": object}  # by kind
 
 LARGEST = 2**31 - 2**20  # bytes: the limit of the encoding, with some room for names
 Declared = list[Tensor]
@@ -30,7 +33,8 @@ Declared = list[Tensor]
 
 def _classes(graph: Graph, model: SVC, rows: str) -> Declared:
     """The label, and the result of ``decision_function``."""
-    labels = _label_array(model.classes_)
+    check_label_type(model.classes_)
+    labels: np.ndarray = model.classes_.astype(LABEL_TYPES[model.classes_.dtype.kind])
     decisions = _sums(graph, model.model_.vectors, _coefficients(model.model_), rows)
     decisions = graph.node("Add", decisions, model.model_.intercept)
     label = Tensor("label", labels.dtype)
@@ -92,17 +96,17 @@ OPERATORS: dict[type, Callable[[Graph, Any, str], Declared]] = {
 }
 
 
-def _label_array(classes: np.ndarray) -> np.ndarray:
-    """Labels in a type that ONNX has: 64-bit integers, doubles, booleans or text."""
-    kinds = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_, "U": object, "O": object}
+def check_label_type(classes: np.ndarray) -> None:
+    """``ValueError`` unless ONNX has a type for these labels."""
     kind = classes.dtype.kind
-    known = kind in kinds and (kind != "O" or all(isinstance(label, str) for label in classes))
+    known = kind in LABEL_TYPES and (kind != "O" or all(isinstance(label, str) for label in classes))
     if not known or (kind == "u" and (classes > np.iinfo(np.int64).max).any()):
         raise ValueError(
             f"labels of type {classes.dtype}, such as {classes[-1]!r}, cannot be exported to ONNX: "
             "fit with labels that are 64-bit integers, floats, booleans or text"
         )
-    return classes.astype(kinds[kind])
+    for label in classes if kind in "UO" else ():
+        require(is_unicode(label), f"the label {label!r} is not valid Unicode, which ONNX needs: fit with another one")
 
 
 def _expansion(graph: Graph, model: Expansion, rows: str) -> str:

@@ -25,10 +25,12 @@ from sklearn.preprocessing import (
 )
 
 from ..container import require
+from .label_lines import is_unicode
 from .onnx_graph import Graph, Tensor
-from .steps import fitted_columns, numbers_of
+from .steps import first_step, fitted_columns, numbers_of
 
 ONE = np.array([1])  # the axis of the columns
+LARGEST_CATEGORY = 2.0**53  # up to here doubles hold every integer
 RESULTS = {"label", "value", "decision", "score"}  # outputs of models
 
 
@@ -159,15 +161,25 @@ def _hits(graph: Graph, rows: Rows, k: int, categories: np.ndarray) -> str:
     """Whether each row has each category in column k."""
     if is_text(categories):
         require(rows.columns, "text is encoded behind another step: encode it in the first step that gets it")
-        places = np.arange(len(categories))
-        key: dict[str, Any] = {"keys_strings": list(categories), "values_int64s": places.tolist(), "default_int64": -1}
-        return graph.node("Equal", graph.node("LabelEncoder", rows.columns[k], domain="ai.onnx.ml", **key), places)
+        return _text_hits(graph, rows.columns[k], categories)
     values = categories.astype(np.float64)
+    exact = bool((np.abs(values[~np.isnan(values)]) <= LARGEST_CATEGORY).all())
+    require(
+        exact, f"categories above 2**53, such as {categories[-1]!r}, differ by less than a double can tell: use text"
+    )
     column = rows.of(graph, [k]).numbers(graph)
     hits = graph.node("Equal", column, values)
     if not np.isnan(values).any():
         return hits
     return graph.node("Or", hits, graph.node("And", graph.node("IsNaN", column), np.isnan(values)))
+
+
+def _text_hits(graph: Graph, column: str, categories: np.ndarray) -> str:
+    for category in categories:
+        require(is_unicode(category), f"the category {category!r} is not valid Unicode, which ONNX needs")
+    places = np.arange(len(categories))
+    key: dict[str, Any] = {"keys_strings": list(categories), "values_int64s": places.tolist(), "default_int64": -1}
+    return graph.node("Equal", graph.node("LabelEncoder", column, domain="ai.onnx.ml", **key), places)
 
 
 def _is_known(graph: Graph, hits: str) -> str:
@@ -228,8 +240,7 @@ def text_columns(step: Any, columns: Sequence[int]) -> set[int]:
         inner = [text_columns(each, [columns[k] for k in own]) for _, each, own in fitted_columns(step)]
         return set().union(*inner)
     if type(step) is Pipeline:
-        first = [inner for _, inner in step.steps if inner not in (None, "passthrough")]
-        return text_columns(first[0], columns) if first else set()
+        return text_columns(first_step(step), columns)
     if type(step) in (OneHotEncoder, OrdinalEncoder):
         return {column for column, own in zip(columns, step.categories_, strict=True) if is_text(own)}
     return set()
@@ -237,12 +248,15 @@ def text_columns(step: Any, columns: Sequence[int]) -> set[int]:
 
 def inputs_of(graph: Graph, pipeline: Pipeline) -> tuple[list[Tensor], Rows]:
     """One matrix of doubles, or, if any column is text, each column by itself under its name."""
-    width = pipeline.n_features_in_
+    first = first_step(pipeline)
+    width = first.n_features_in_
     texts = text_columns(pipeline, range(width))
     if not texts:
         return [Tensor("X", np.float64, width)], Rows(width, graph.cast("X", np.float64))
-    names = getattr(pipeline, "feature_names_in_", [f"x{k}" for k in range(width)])
-    taken = sorted(RESULTS & set(names))
-    require(not taken, f"the column {taken[:1]} has the name of an output: rename it")
+    names = getattr(first, "feature_names_in_", [f"x{k}" for k in range(width)])
+    for name in names:
+        require(name, "ONNX has no empty names: name each column")
+        require(name not in RESULTS, f"the column {name!r} has the name of an output: rename it")
+    graph.taken.update(names)
     tensors = [Tensor(name, object if k in texts else np.float64, 1) for k, name in enumerate(names)]
     return tensors, Rows(width, columns=tuple(tensor.name for tensor in tensors))

@@ -23,5 +23,5 @@ def description_of(model: object) -> Description:
     """The description of the type of a model, or of the type that it is derived from."""
     found = [MODELS[base] for base in type(model).__mro__ if base in MODELS]
     names = ", ".join(cls.__name__ for cls in MODELS)
-    require(found, f"a {type(model).__name__} cannot be saved as a model, only one of {names}")
+    require(found, f"an object of type {type(model).__name__} cannot be saved as a model, only one of {names}")
     return found[0]

@@ -58,7 +58,7 @@ def _is_output(value: object) -> bool:
 
 STATISTICS = Kind("a list of values, one for each feature", _are_statistics)
 COUNTS = Kind("a count, or one for each feature", _are_counts)
-CATEGORIES = Kind("a list of the categories of each feature", _are_categories)
+CATEGORIES = Kind("a list of numbers, booleans or text for each feature", _are_categories)
 OPTIONAL: Attributes = {**NAMES, "_sklearn_output_config": Kind("what set_output sets", _is_output)}
 
 
@@ -153,7 +153,8 @@ def fitted_columns(model: ColumnTransformer) -> list[ColumnStep]:
         own = sorted(left) if name == REMAINDER else positions(name, columns, names, model.n_features_in_)
         left -= set(own)
         idle = type(step) is FunctionTransformer and step.func is None
-        steps.append((name, "passthrough" if idle else step, own))
+        acting = "passthrough" if idle else step
+        steps.append((name, acting if own else "drop", own))  # a step without columns is never fitted
     return steps
 
 
@@ -184,8 +185,8 @@ def restore_columns(model: ColumnTransformer, attributes: Mapping[str, Any]) -> 
         return own if names is None else [names[k] for k in own]
 
     fitted[REMAINDER] = rest
-    model.transformers_ = [
-        (name, done if isinstance(fitted[name], str) else fitted[name], named(own))
+    model.transformers_ = [  # by position, which scikit-learn takes for rows with and without names
+        (name, done if isinstance(fitted[name], str) else fitted[name], own)
         for (name, _, own), (_, done, _) in zip(fitted_columns(model), model.transformers_, strict=True)
     ]
     model.transformers = [(name, _unfitted(fitted[name]), named(own)) for name, _, own in model.transformers]
@@ -200,8 +201,11 @@ def _unfitted(step: Any) -> Any:
 def check_columns(model: ColumnTransformer) -> None:
     """``ValueError`` unless each step can be saved."""
     check_names(model)
-    for name, step, _ in fitted_columns(model):
+    for name, step, own in fitted_columns(model):
         _check_known(name, step, ("drop", "passthrough"))
+        first = first_step(step)
+        fits = first is None or first.n_features_in_ == len(own)
+        require(fits, f"the step {name!r} was not fitted to {len(own)} columns")
 
 
 # ---- pipelines ----------------------------------------------------------------------------------------------------
@@ -221,6 +225,13 @@ def check_pipeline(pipeline: Pipeline) -> None:
         _check_known(name, last, ("passthrough", None))
 
 
+def first_step(model: Any) -> Any:
+    """The first step of a pipeline that does something and knows its columns; of anything else, that itself."""
+    if type(model) is not Pipeline:
+        return None if model in ("drop", "passthrough", None) else model
+    return next((first for _, step in model.steps if (first := first_step(step)) is not None), None)
+
+
 def final_model(model: Any) -> Any:
     """The last step of a pipeline, else the model itself."""
     return model.steps[-1][1] if type(model) is Pipeline else model
@@ -230,9 +241,11 @@ def _check_known(name: object, step: object, words: tuple[object, ...]) -> None:
     if not isinstance(step, BaseEstimator):
         require(step in words, f"the step {name!r}={step!r} is not an estimator")
         return
-    known = [cls.__name__ for cls in DESCRIPTIONS]
-    described = type(step) in DESCRIPTIONS and type(final_model(step)) not in MODELS
-    require(described, f"the step {name!r}, a {type(step).__name__}, cannot be saved: supported are {known}")
+    inner = type(step) is Pipeline and type(final_model(step)) in MODELS
+    require(not inner, f"the step {name!r} is a pipeline with a model: list its steps in the pipeline around it")
+    known, models = ([cls.__name__ for cls in listed] for listed in (DESCRIPTIONS, MODELS))
+    complaint = f"the step {name!r}, a {type(step).__name__}, cannot be saved"
+    require(type(step) in DESCRIPTIONS, f"{complaint}: supported are {known}, and as the last step {models}")
     DESCRIPTIONS[type(step)].verify(step)
 
 

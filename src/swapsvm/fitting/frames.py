@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ def encoded_labels(y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.n
 
     Integers of few classes are labels beyond doubt: scikit-learn's check of them would take a tenth of a small fit.
     """
-    try:
+    with missing_labels_named(y):
         if y.dtype.kind not in "biu":
             check_classification_targets(y)
         if known is not None:
@@ -41,13 +43,28 @@ def encoded_labels(y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.n
         if 2 * len(classes) > len(y):
             check_classification_targets(y)
         return classes, labels
+
+
+@contextmanager
+def missing_labels_named(y: ArrayLike) -> Iterator[None]:
+    """Around checks of labels: an error about missing ones says where they are."""
+    try:
+        yield
     except (TypeError, ValueError):
         refuse_missing(y)
         raise
 
 
 def refuse_missing(y: ArrayLike | None) -> None:
-    """``ValueError`` if a label is missing: None, NaN or pandas.NA."""
+    """``ValueError`` if a label is missing."""
+    place = first_missing(y)
+    if place is not None:
+        raise ValueError(f"y has missing labels, the first at row {place}: leave such rows out") from None
+
+
+def first_missing(y: ArrayLike | None) -> int | None:
+    """The place of the first label that is None, NaN or pandas.NA."""
     for place, label in enumerate(np.asarray(y, dtype=object).ravel()):
         if label is None or is_scalar_nan(label) or is_pandas_na(label):
-            raise ValueError(f"y has missing labels, the first at row {place}: leave such rows out") from None
+            return place
+    return None

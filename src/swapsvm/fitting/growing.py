@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import ArrayLike, Matrix
 from ..columns import stacked
+from .frames import first_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,14 @@ def given_classes(before: Batches | None, classes: ArrayLike | None, y: np.ndarr
     """All classes of a growing set, which the first batch comes with; ``ValueError`` for labels of no class."""
     if before is None and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit: later batches may have others")
+    if classes is not None and first_missing(classes) is not None:
+        raise ValueError(f"classes={classes!r} has a missing label: list labels only")
     known = before.classes if before else None
     found = np.unique(np.asarray(classes)) if known is None else known
     if classes is not None and not np.array_equal(found, np.unique(np.asarray(classes))):
         raise ValueError(f"classes={classes!r} are not those of the first call to partial_fit, {found.tolist()}")
     if others := np.setdiff1d(y, found).tolist():
         raise ValueError(f"y has the labels {others}, which are not among the classes {found.tolist()}")
+    if before is None and len(present := np.unique(y).tolist()) < 2:
+        raise ValueError(f"the first batch has only the labels {present}: it needs rows of at least two classes")
     return found

@@ -79,7 +79,7 @@ def new_batch(
     if estimator.kernel == "precomputed":
         raise ValueError("kernel='precomputed' has no rows to append to: fit the larger matrix with warm_start=True")
     options = {"reset": first} if y is None else {"reset": first, **estimator.TARGETS}
-    found = _validated(estimator, X, "no_validation" if y is None else y, **options)
+    found = _validated(estimator, X, "no_validation" if y is None else plain_targets(y), **options)
     rows, targets = (found, None) if y is None else found
     return Batches(rows, targets, sample_weights(sample_weight, rows))
 
@@ -97,6 +97,9 @@ def same_data(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> tuple[Ma
 
 
 def _validated(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool):  # type: ignore[no-untyped-def]  # X, or X and y
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] == 0:
+        raise ValueError(f"y has no column (its shape is {shape}): pass a number, or several, for each row")
     return validate_data(estimator, X, y, accept_sparse="csr", dtype=float_types(X), order="C", **options)
 
 

@@ -64,7 +64,7 @@ class Sum(Kernel):
         if len(weights) != len(terms):
             raise ValueError(f"weights has {len(weights)} numbers for {len(terms)} terms: one for each is needed")
         for weight in weights:
-            allowed = "positive and finite: leave out a term without weight"
+            allowed = f"positive, from {LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}: leave out a term without weight"
             check_number("weights", weight, lambda number: LEAST_WEIGHT <= number <= 1 / LEAST_WEIGHT, allowed)
         object.__setattr__(self, "weights", tuple(map(float, weights)))
 

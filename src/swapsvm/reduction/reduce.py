@@ -274,6 +274,10 @@ def _check_semidefinite(holds: bool) -> None:
 def _checked_data(model: SVC, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
     """The training rows and the class of each; ``ValueError`` if the support vectors are not among them."""
     X, y = same_data(model, X, y)
+    if model.stop_reason_ == "imported":
+        raise ValueError(
+            "the model has no certificate (it was imported), so nothing is known about its problem: fit it here"
+        )
     if X.shape[0] != model.shape_fit_[0]:
         raise ValueError(
             f"X has {X.shape[0]} rows, but the model was fitted on {model.shape_fit_[0]}: pass the same rows"
@@ -283,19 +287,23 @@ def _checked_data(model: SVC, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.n
             "the certificate of the model proves nothing: its value is lost in the rounding of kernel values. Scale "
             "the data, or lower C"
         )
-    if not np.isfinite(model.relative_gap_):
-        raise ValueError(
-            "the model has no certificate (it was imported), so nothing is known about its problem: fit it here"
-        )
-    labels = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-    if (model.classes_[labels] != y).any():
-        other = y[model.classes_[labels] != y][0]
-        raise ValueError(f"y has the label {other!r}, which is none of the model's classes")
+    labels = _places(model.classes_, y)
     if (labels[model.support_] != model.model_.owner).any() or not _same_vectors(model, X):
         raise ValueError(
             "the model's support vectors are not the rows support_ of X with their labels: pass what it was fitted on"
         )
     return X, labels
+
+
+def _places(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes; ``ValueError`` for others."""
+    comparable = (classes.dtype.kind in "UO") == (y.dtype.kind in "UO")  # NumPy does not order numbers and text
+    places = np.searchsorted(classes, y).clip(max=len(classes) - 1) if comparable else np.zeros(len(y), dtype=np.intp)
+    other = classes[places] != y if comparable else np.ones(len(y), dtype=bool)
+    if other.any():
+        shown = classes.tolist()[:4]
+        raise ValueError(f"y has the label {y[other][0]!r}, which is none of the model's classes, such as {shown}")
+    return places
 
 
 def _same_vectors(model: SVC, X: Matrix) -> bool:
