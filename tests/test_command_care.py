@@ -224,3 +224,14 @@ def test_a_pipeline_of_named_columns_takes_tables_without_names(folder, capsys):
 def test_a_search_without_a_model_says_so(request_, folder, capsys):
     save(SVCCV(Cs=[1], gammas=[0.1], cv=2, refit=False).fit(X, y), "search")
     assert "this SVCCV has no model of all rows: it was fitted with refit=False" in refused(capsys, *request_.split())
+
+
+def test_a_pipeline_reads_all_shards_and_says_that_it_must(folder, capsys):
+    model = Pipeline([("scale", StandardScaler()), ("model", SVC())]).fit(X, y)
+    save(model, "piped")
+    ran(capsys, "predict", "shards", "piped", "out")
+    assert_array_equal(np.loadtxt("out", dtype=int), model.predict(X))
+    save(SVC(kernel="precomputed").fit(X @ X.T, y), "matrix")
+    for name in ("piped", "matrix"):
+        line = refused(capsys, "predict", "data.svm", name, "--memory", "1G")
+        assert "--memory: a pipeline or a precomputed kernel needs all rows in memory" in line

@@ -8,13 +8,14 @@ import time
 
 import numpy as np
 
+from ..container import require
 from ..files.label_lines import to_line
 from ..files.model_files import read_model
 from ..files.steps import first_step
 from ..writing import whole_file
 from .output import Facts, answer, say, warn, warnings_in_lines
 from .parser import Verbs, add_data, add_json, add_memory, add_model
-from .reading import Need, check_inputs_stay, read_data, rows_for
+from .reading import Need, check_inputs_stay, needs_all_rows, read_data, rows_for
 from .scores import is_known, score_of
 from .tasks import CLASSIFY, REGRESS, machine_of, task_of
 
@@ -41,7 +42,11 @@ def run_predict(arguments: argparse.Namespace) -> None:
     check_inputs_stay(arguments.output, arguments.data, arguments.labels, arguments.model)
     model = read_model(arguments.model)
     task = task_of(machine_of(model))
-    read, y = read_data(arguments, Need(first_step(model).n_features_in_, labels=False), sharded=True)
+    whole = needs_all_rows(model)
+    require(
+        not whole or arguments.memory is None, "--memory: a pipeline or a precomputed kernel needs all rows in memory"
+    )
+    read, y = read_data(arguments, Need(first_step(model).n_features_in_, labels=False), sharded=not whole)
     X = rows_for(model, read, arguments.data)
     say(f"predicting {X.shape[0]} rows")
     started = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ..arrays import Matrix
@@ -123,6 +124,11 @@ def fitted_to(n_features: int, X: Matrix, name: str, *, of: str = "the model was
     more = f"{name}: has a feature {found}, but {of} {n_features}: `swapsvm train --features {found}` makes room for it"
     require(found <= n_features, more)
     return X if found == n_features else sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
+def needs_all_rows(model: Any) -> bool:  # any estimator or pipeline
+    """Whether the model cannot predict rows in shards."""
+    return isinstance(model, Pipeline) or getattr(model, "kernel", None) == "precomputed"
 
 
 def rows_for(model: Any, X: Matrix | Shards, name: str) -> Matrix | Shards:  # any estimator or pipeline
