@@ -18,7 +18,7 @@ def origin(results: Results) -> str:
     machines = {str(run["environment"]["cpu"]) for run in results.lines if "environment" in run}
     return (
         f"Provenance: {len(results.lines)} lines of {made}, {cut} of them cut at a limit, made on "
-        f"{', '.join(sorted(machines)) or 'no machine'}; stale lines of other sources that are left out: {results.stale}."
+        f"{', '.join(sorted(machines)) or 'no machine'}; lines of other sources left out: {results.stale}."
     )
 
 
