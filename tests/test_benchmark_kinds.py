@@ -24,6 +24,8 @@ MULTICLASS = {
     "strokes": 8,
     "spectra": 6,
     "orbits": 7,
+    "petals": 4,
+    "knots": 5,
     "codes": 26,
     "topics": 20,
 }
@@ -75,8 +77,11 @@ def support_share(name, C, multiple=1.0):
         ("ripples m=2000", 1.0, 0.7, 0.95),
         ("tabular m=2000", 16.0, 0.45, 0.75),
         ("census m=2000", 16.0, 0.4, 0.7),
+        ("claims m=2000", 16.0, 0.4, 0.8),
+        ("sensors m=2000", 16.0, 0.2, 0.7),
         ("bumps m=2000", 16.0, 0.1, 0.3),
         ("checkers m=4000", 16.0, 0.1, 0.45),
+        ("dunes m=4000", 16.0, 0.1, 0.45),
         ("physics m=8000", 16.0, 0.0, 0.03),
         ("spirals m=8000", 16.0, 0.0, 0.02),
         ("shells m=8000", 16.0, 0.0, 0.02),
@@ -86,13 +91,13 @@ def test_shares_of_support_vectors_are_those_of_the_kind(name, C, low, high):
     assert low <= support_share(name, C) <= high
 
 
-@pytest.mark.parametrize("maker", ["unbalanced", "rare"])
+@pytest.mark.parametrize("maker", ["unbalanced", "rare", "faults"])
 def test_unbalanced_sets_have_one_row_in_fifty(maker):
     y = names.load(f"{maker} m=20000")[1]
     assert np.mean(y == -1) / np.mean(y == 1) == pytest.approx(50, rel=0.15)
 
 
-@pytest.mark.parametrize("maker", ["tails", "bursts"])
+@pytest.mark.parametrize("maker", ["tails", "bursts", "storms"])
 def test_heavy_tails_are_heavier_than_normal(maker):
     X = names.load(f"{maker} m=5000")[0]
     centred = X - X.mean(axis=0)
@@ -154,7 +159,7 @@ def test_development_runs_do_not_touch_held_back_sets():
 
 
 @pytest.mark.parametrize(
-    "words", [["--quick"], ["--data", "wine"], ["--solvers", "block"], ["--suites", "held-back", "kinds"]]
+    "words", [["--quick"], ["--data", "protein-val"], ["--solvers", "block"], ["--suites", "held-back", "kinds"]]
 )
 def test_held_back_suites_refuse_partial_runs(words, capsys):
     with pytest.raises(SystemExit):
@@ -170,8 +175,8 @@ def test_held_back_suites_give_notice(capsys):
 
 def test_held_back_sets_are_tuned_only_on_request(capsys):
     with pytest.raises(SystemExit):
-        tune.arguments(["--data", "wine"])
-    assert tune.chosen(tune.arguments(["--held-back", "--data", "wine"])) == ["wine"]
+        tune.arguments(["--data", "protein-val"])
+    assert tune.chosen(tune.arguments(["--held-back", "--data", "protein-val"])) == ["protein-val"]
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------

@@ -373,7 +373,7 @@ def test_provenance_counts_the_lines(report, lines):
     current = [line for line in lines if line["provenance"]["digest"] == "b" * 16]
     assert text.startswith(f"Provenance: {len(current)} lines of sources bbbbbbbbbbbb, commit 0123456789ab")
     assert f"{sum(line['measures']['cut'] for line in current)} of them cut" in text
-    assert "A processor; stale lines of other sources that are left out: 8" in text
+    assert "A processor; lines of other sources left out: 8" in text
 
 
 def test_every_part_is_there_and_the_same_lines_give_the_same_page(report, lines):

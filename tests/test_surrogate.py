@@ -19,7 +19,7 @@ from swapsvm.kernels import Laplacian, Linear, Poly, Rbf, Sigmoid
 from swapsvm.problems import L2SVC, L2SVR, Ball, OneClass
 from swapsvm.solvers import block as block_module
 from swapsvm.solvers.newton import SmoothProblem
-from swapsvm.solvers.policy import Outlook, left_out, spread
+from swapsvm.solvers.policy import HARDER, SWAPS, SWEEPS, Outlook, expected_support, left_out, spread
 from swapsvm.solvers.surrogate import Point, Step, SurrogateSteps, best_of, relative_gap_left
 from swapsvm.state import one_blas_thread, open_state
 
@@ -362,7 +362,7 @@ def test_which_problems_are_smooth():
 
 
 def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_supports():
-    outlook = {"rows": 20000, "work": 30.0, "ridge": 1.0, "largest_set": 1e4, "most_features": 1e9}
+    outlook = {"rows": 20000, "work": 30.0, "ridge": 1.0, "diagonal": 2.0, "largest_set": 1e4, "most_features": 1e9}
     smooth = {128: (0.24, 90.0), 256: (0.17, 33.0), 512: (0.12, 14.0), 1024: (0.08, 6.0)}
     clustered = {count: (mean, 500.0) for count, (mean, _) in smooth.items()}
     assert Outlook(support=17000, **outlook).best_count(smooth) in (512, 1024)
@@ -376,17 +376,40 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
     paired = {**outlook, "paired": True}  # blocks of both signs cost more, and so do steps where r exceeds the ridge
-    assert Outlook(support=6000, **outlook).best_count(smooth) == 0
-    assert Outlook(support=6000, **paired).best_count(smooth) == 256
-    assert Outlook(support=6000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
+    assert Outlook(support=8000, **outlook).best_count(smooth) == 0
+    assert Outlook(support=8000, **paired).best_count(smooth) == 256
+    assert Outlook(support=8000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
     assert Outlook(support=1, **paired).steps(0.12, 14.0) > Outlook(support=1, **outlook).steps(0.12, 14.0)
     many = {**outlook, "rows": 100000, "ridge": 1000.0}  # all take two steps
     assert Outlook(support=60000, **many).best_count(smooth) == 256  # for less than half of a sweep
     assert Outlook(support=10000, **many).best_count(smooth) == 128
 
 
+def test_swaps_are_more_where_the_condition_is_worse():
+    outlook = {"rows": 20000, "support": 8000, "work": 30.0, "diagonal": 2.0, "largest_set": 1e4, "most_features": 1e9}
+    costs = [Outlook(ridge=ridge, **outlook).cost_of_blocks() for ridge in (1e9, 2.0, 2e-3)]
+    swaps = [cost - 8000 * SWEEPS * 30.0 for cost in costs]
+    assert swaps[0] == pytest.approx(SWAPS * 8000**2 / 20000)
+    assert swaps[1] / swaps[0] == pytest.approx(2**HARDER) and swaps[2] / swaps[0] == pytest.approx(1001**HARDER)
+
+
+@pytest.mark.parametrize(
+    ("supports", "sample", "size", "exponent"),
+    [
+        ((512, 1024), 1024, 16384, 1.0),  # every row is a support vector
+        ((400, 700), 1024, 16384, (1 + np.log2(700 / 400)) / 2),  # what few rows show counts for half
+        ((500, 707), 8192, 32768, 1 - 0.5 * 8 / 9),  # and what many show for more
+        ((500, 510), 8192, 32768, 1 - 0.9 * 8 / 9),  # at least 0.1 is taken to be shown
+        ((0, 700), 1024, 16384, 0.8),  # nothing shown
+    ],
+)
+def test_the_expected_support_trusts_large_samples_more(supports, sample, size, exponent):
+    expected = expected_support(supports[1], supports, sample, size)
+    assert expected == pytest.approx(supports[1] * (size / sample) ** exponent, rel=1e-3)
+
+
 def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():
-    outlook = {"work": 30.0, "ridge": 1.0, "largest_set": 1e4, "most_features": 1e9}
+    outlook = {"work": 30.0, "ridge": 1.0, "diagonal": 2.0, "largest_set": 1e4, "most_features": 1e9}
     assert Outlook(rows=20_000, support=17_000, **outlook).most_factored() == 1024
     million = Outlook(rows=1_000_000, support=700_000, **outlook)
     assert million.most_factored() == 4096

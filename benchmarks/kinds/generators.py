@@ -192,6 +192,56 @@ def strokes(rows: int, world: Rng, rng: Rng, side: int = 28, classes: int = 8) -
     return X.reshape(rows, -1), y
 
 
+def census(rows: int, world: Rng, rng: Rng, columns: int = 6, levels: int = 5) -> Rows:
+    """Categories as indicators beside incomes and ages; labels drawn from a probability that depends on both."""
+    effects = 0.8 * world.standard_normal((columns, levels))
+    codes = rng.integers(levels, size=(rows, columns))
+    age, income = rng.uniform(-1.7, 1.7, rows), rng.lognormal(0.0, 0.7, rows)
+    indicators = (codes[:, :, None] == np.arange(levels)).reshape(rows, -1).astype(float)
+    score = effects[np.arange(columns), codes].sum(axis=1) + np.cos(2 * age) * np.log(income) + 0.5 * age
+    y = np.where(rng.random(rows) < 1 / (1 + np.exp(-1.5 * score)), 1, -1)
+    return np.column_stack([indicators, age, income, np.sqrt(income) * (1 + 0.1 * rng.standard_normal(rows))]), y
+
+
+def checkers(rows: int, world: Rng, rng: Rng, features: int = 3, tiles: int = 3) -> Rows:
+    """A checkerboard in the first two features with blurred edges; the others say little."""
+    X = rng.uniform(0, 1, (rows, features))
+    blurred = X[:, :2] + 0.012 * rng.standard_normal((rows, 2))
+    y = sign_of(np.floor(tiles * blurred).sum(axis=1) % 2 - 0.5)
+    X[:, 2:] *= 0.2
+    return 3 * X, y
+
+
+def rare(rows: int, world: Rng, rng: Rng, features: int = 12, ratio: float = 50.0) -> Rows:
+    """Rare rows lie near a curved sheet through a uniform cloud."""
+    direction = world.standard_normal(features) / np.sqrt(features)
+    seldom = rng.random(rows) < 1 / (1 + ratio)
+    X = rng.uniform(-1, 1, (rows, features))
+    sheet = np.sin(3 * X[:, 0]) * 0.5 + X[:, 1:] @ direction[1:] * 0.5
+    X[seldom, 0] = (sheet + 0.08 * rng.standard_normal(rows))[seldom] + 0.6
+    return X, np.where(seldom, 1, -1)
+
+
+def bursts(rows: int, world: Rng, rng: Rng, features: int = 12) -> Rows:
+    """Products of log-normal and Pareto values, standardized; their ratios decide."""
+    powers = world.uniform(0.3, 0.9, features)
+    common = rng.pareto(3.0, (rows, 1)) + 1
+    X = rng.lognormal(0.0, 1.0, (rows, features)) ** powers * common
+    f = np.log(X[:, 0] / X[:, 1]) + 0.7 * np.abs(np.log(X[:, 2] / X[:, 3])) - 0.5
+    return X / X.std(axis=0), sign_of(f + 0.3 * rng.standard_normal(rows))
+
+
+def orbits(rows: int, world: Rng, rng: Rng, features: int = 24, classes: int = 7) -> Rows:
+    """Short series of two harmonics, whose frequencies and phases belong to the class."""
+    frequencies = world.uniform(0.5, 3.0, (classes, 2))
+    phases = world.uniform(0, 2 * np.pi, (classes, 2))
+    y = rng.integers(classes, size=rows)
+    t = np.linspace(0, 2 * np.pi, features)
+    shift = phases[y] + 0.4 * rng.standard_normal((rows, 2))
+    waves = np.sin(frequencies[y][:, :, None] * t + shift[:, :, None])
+    return waves.sum(axis=1) + 0.3 * rng.standard_normal((rows, features)), y
+
+
 GENERATORS = {
     made.__name__: made
     for made in (
@@ -208,5 +258,10 @@ GENERATORS = {
         clusters,
         text,
         strokes,
+        census,
+        checkers,
+        rare,
+        bursts,
+        orbits,
     )
 }

@@ -19,26 +19,6 @@ def ripples(rows: int, world: Rng, rng: Rng, features: int = 15, waves: int = 12
     return X, sign_of(f + (0.25 + 0.15 * (X[:, 0] > 0)) * rng.standard_normal(rows))
 
 
-def census(rows: int, world: Rng, rng: Rng, columns: int = 6, levels: int = 5) -> Rows:
-    """Categories as indicators beside incomes and ages; labels drawn from a probability that depends on both."""
-    effects = 0.8 * world.standard_normal((columns, levels))
-    codes = rng.integers(levels, size=(rows, columns))
-    age, income = rng.uniform(-1.7, 1.7, rows), rng.lognormal(0.0, 0.7, rows)
-    indicators = (codes[:, :, None] == np.arange(levels)).reshape(rows, -1).astype(float)
-    score = effects[np.arange(columns), codes].sum(axis=1) + np.cos(2 * age) * np.log(income) + 0.5 * age
-    y = np.where(rng.random(rows) < 1 / (1 + np.exp(-1.5 * score)), 1, -1)
-    return np.column_stack([indicators, age, income, np.sqrt(income) * (1 + 0.1 * rng.standard_normal(rows))]), y
-
-
-def checkers(rows: int, world: Rng, rng: Rng, features: int = 3, tiles: int = 3) -> Rows:
-    """A checkerboard in the first two features with blurred edges; the others say little."""
-    X = rng.uniform(0, 1, (rows, features))
-    blurred = X[:, :2] + 0.012 * rng.standard_normal((rows, 2))
-    y = sign_of(np.floor(tiles * blurred).sum(axis=1) % 2 - 0.5)
-    X[:, 2:] *= 0.2
-    return 3 * X, y
-
-
 def shells(rows: int, world: Rng, rng: Rng) -> Rows:
     """Two shells around a center in four dimensions, with room between them; the last feature is bent."""
     outer = rng.integers(2, size=rows)
@@ -69,41 +49,11 @@ def spectra(rows: int, world: Rng, rng: Rng, channels: int = 600, classes: int =
     return X + 0.1 * rng.standard_normal((rows, channels)), y
 
 
-def rare(rows: int, world: Rng, rng: Rng, features: int = 12, ratio: float = 50.0) -> Rows:
-    """Rare rows lie near a curved sheet through a uniform cloud."""
-    direction = world.standard_normal(features) / np.sqrt(features)
-    seldom = rng.random(rows) < 1 / (1 + ratio)
-    X = rng.uniform(-1, 1, (rows, features))
-    sheet = np.sin(3 * X[:, 0]) * 0.5 + X[:, 1:] @ direction[1:] * 0.5
-    X[seldom, 0] = (sheet + 0.08 * rng.standard_normal(rows))[seldom] + 0.6
-    return X, np.where(seldom, 1, -1)
-
-
-def bursts(rows: int, world: Rng, rng: Rng, features: int = 12) -> Rows:
-    """Products of log-normal and Pareto values, standardized; their ratios decide."""
-    powers = world.uniform(0.3, 0.9, features)
-    common = rng.pareto(3.0, (rows, 1)) + 1
-    X = rng.lognormal(0.0, 1.0, (rows, features)) ** powers * common
-    f = np.log(X[:, 0] / X[:, 1]) + 0.7 * np.abs(np.log(X[:, 2] / X[:, 3])) - 0.5
-    return X / X.std(axis=0), sign_of(f + 0.3 * rng.standard_normal(rows))
-
-
 def parity(rows: int, world: Rng, rng: Rng, features: int = 10) -> Rows:
     """The sign of a product of three features, some labels flipped."""
     X = rng.standard_normal((rows, features))
     X[:, :3] += 0.8 * np.sign(X[:, :3])
     return X, flipped(sign_of(X[:, 0] * X[:, 1] * X[:, 2]), 0.03, rng)
-
-
-def orbits(rows: int, world: Rng, rng: Rng, features: int = 24, classes: int = 7) -> Rows:
-    """Short series of two harmonics, whose frequencies and phases belong to the class."""
-    frequencies = world.uniform(0.5, 3.0, (classes, 2))
-    phases = world.uniform(0, 2 * np.pi, (classes, 2))
-    y = rng.integers(classes, size=rows)
-    t = np.linspace(0, 2 * np.pi, features)
-    shift = phases[y] + 0.4 * rng.standard_normal((rows, 2))
-    waves = np.sin(frequencies[y][:, :, None] * t + shift[:, :, None])
-    return waves.sum(axis=1) + 0.3 * rng.standard_normal((rows, features)), y
 
 
 def codes(rows: int, world: Rng, rng: Rng, features: int = 16, classes: int = 26) -> Rows:
@@ -127,20 +77,97 @@ def topics(rows: int, world: Rng, rng: Rng, words: int = 40_000, classes: int = 
     return tf_idf(documents, found, (rows, words)), y
 
 
+def claims(rows: int, world: Rng, rng: Rng, groups: int = 5, levels: int = 4) -> Rows:
+    """Counts, amounts and groups as indicators, which depend on hidden habits; labels by the habits, with noise."""
+    rates, effects = world.uniform(0.2, 1.0, (3, 4)), world.standard_normal((groups, levels))
+    habits = rng.standard_normal((rows, 3))
+    codes = (rng.uniform(0, levels, (rows, groups)) + 0.8 * habits[:, :1]).clip(0, levels - 1).astype(int)
+    counts = np.sqrt(rng.poisson(np.exp(habits @ rates)))
+    amounts = habits @ world.standard_normal((3, 6)) + rng.gamma(2.0, 0.5, (rows, 6))
+    indicators = (codes[:, :, None] == np.arange(levels)).reshape(rows, -1).astype(float)
+    score = np.tanh(habits[:, 0] * habits[:, 1]) + 0.3 * effects[np.arange(groups), codes].sum(axis=1)
+    return np.column_stack([counts, amounts, indicators]), sign_of(score + 0.6 * rng.standard_normal(rows))
+
+
+def sensors(rows: int, world: Rng, rng: Rng, features: int = 14) -> Rows:
+    """Neighbouring sensors agree, some drift, some saturate; two averages decide, some labels flipped."""
+    gains = 10 ** world.uniform(-0.4, 0.4, features)
+    signal = np.cumsum(rng.standard_normal((rows, features)), axis=1) / np.sqrt(np.arange(1, features + 1))
+    early, late = signal[:, :4].mean(axis=1), signal[:, -4:].mean(axis=1)
+    X = signal + 0.3 * rng.standard_normal((rows, features)) + 0.5 * rng.uniform(-1, 1, (rows, 1))
+    X[:, 1::4] = np.clip(X[:, 1::4], -1, 1)
+    return gains * X, flipped(sign_of(np.maximum(early, late) - 0.4 * early * late - 0.3), 0.08, rng)
+
+
+def dunes(rows: int, world: Rng, rng: Rng, features: int = 4) -> Rows:
+    """Bent stripes in two directions, whose edges are a little blurred."""
+    along, across = world.standard_normal((2, features)) / np.sqrt(features)
+    X = rng.uniform(-2, 2, (rows, features))
+    phase = 3 * X @ along + np.sin(2 * X @ across)
+    return X, sign_of(np.sin(phase) + 0.15 * rng.standard_normal(rows) + 0.2)
+
+
+def faults(rows: int, world: Rng, rng: Rng, features: int = 16, modes: int = 4, ratio: float = 50.0) -> Rows:
+    """Faults of a few modes, each a shift of some features, among correlated normal rows."""
+    mixing = world.standard_normal((features, features)) / np.sqrt(features)
+    shifts = 1.3 * world.standard_normal((modes, features)) * (world.random((modes, features)) < 0.4)
+    seldom, mode = rng.random(rows) < 1 / (1 + ratio), rng.integers(modes, size=rows)
+    X = rng.standard_normal((rows, features)) @ mixing + 0.5 * rng.standard_normal((rows, features))
+    X[seldom] += shifts[mode[seldom]]
+    return X, np.where(seldom, 1, -1)
+
+
+def storms(rows: int, world: Rng, rng: Rng, features: int = 10) -> Rows:
+    """Rotated Student's t with 2 to 5 degrees of freedom, a common factor in some rows; signs and a product decide."""
+    degrees, rotation = world.uniform(2.0, 5.0, features), np.linalg.qr(world.standard_normal((features, features)))[0]
+    T = rng.standard_t(degrees, (rows, features)) * np.where(rng.random((rows, 1)) < 0.1, 3.0, 1.0)
+    f = np.arctan(T[:, 0]) + np.tanh(T[:, 1] * T[:, 2]) - 0.2
+    return T @ rotation, sign_of(f + 0.25 * rng.standard_normal(rows))
+
+
+def craters(rows: int, world: Rng, rng: Rng, features: int = 6, count: int = 5) -> Rows:
+    """Rows inside of some balls that overlap, or outside of all; the border is blurred."""
+    centres, radii = world.uniform(-1, 1, (count, features)), world.uniform(0.8, 1.3, count)
+    X = rng.uniform(-1.5, 1.5, (rows, features))
+    distances = np.linalg.norm(X[:, None, :] - centres, axis=2) - radii
+    return X, sign_of(distances.min(axis=1) + 0.1 * rng.standard_normal(rows))
+
+
+def petals(rows: int, world: Rng, rng: Rng, classes: int = 4, features: int = 5) -> Rows:
+    """A few measurements of a few species, some of which overlap."""
+    means, shapes = (
+        2.0 * world.standard_normal((classes, features)),
+        world.standard_normal((classes, features, features)),
+    )
+    y = rng.permutation(np.arange(rows) % classes)
+    return means[y] + 0.5 * np.einsum("rf,rfg->rg", rng.standard_normal((rows, features)), shapes[y]), y
+
+
+def knots(rows: int, world: Rng, rng: Rng, features: int = 12, classes: int = 5) -> Rows:
+    """Closed curves in many dimensions, one for each class, with little noise: clean classes that are not balls."""
+    waves = world.standard_normal((classes, 6, features)) / np.arange(1, 7)[:, None]
+    y, angle = rng.integers(classes, size=rows), rng.uniform(0, 2 * np.pi, rows)
+    turns = np.column_stack([f(k * angle) for k in (1, 2, 3) for f in (np.cos, np.sin)])
+    return np.einsum("rk,rkf->rf", turns, waves[y]) + 0.15 * rng.standard_normal((rows, features)), y
+
+
 GENERATORS = {
     made.__name__: made
     for made in (
         ripples,
-        census,
-        checkers,
         shells,
         rings,
         spectra,
-        rare,
-        bursts,
         parity,
-        orbits,
         codes,
         topics,
+        claims,
+        sensors,
+        dunes,
+        faults,
+        storms,
+        craters,
+        petals,
+        knots,
     )
 }

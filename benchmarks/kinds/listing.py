@@ -29,14 +29,14 @@ KINDS = (
     Kind(
         "tabular",
         "correlated columns of mixed scales, label noise",
-        ("tabular m=14000", "a9a"),
-        ("census m=16000", "cadata above median"),
+        ("tabular m=14000", "a9a", "census m=16000", "cadata above median"),
+        ("claims m=16000", "sensors m=14000"),
     ),
     Kind(
         "medium support, larger C",
         "a tenth to a quarter of the rows are support vectors",
-        ("bumps m=40000", "ijcnn1"),
-        ("checkers m=40000", "bumps m=30000 features=6 seed=12"),
+        ("bumps m=40000", "ijcnn1", "checkers m=40000"),
+        ("dunes m=30000", "bumps m=30000 features=6 seed=12"),
     ),
     Kind(
         "clean, many rows",
@@ -54,21 +54,21 @@ KINDS = (
     Kind(
         "unbalanced",
         "one row in thirty to fifty is of the smaller class",
-        ("unbalanced m=30000", "w8a"),
-        ("rare m=30000", "unbalanced m=20000 features=40 seed=14"),
+        ("unbalanced m=30000", "w8a", "rare m=30000"),
+        ("faults m=30000", "unbalanced m=20000 features=40 seed=14"),
     ),
-    Kind("heavy tails", "a few rows are far from all others", ("tails m=15000",), ("bursts m=15000",)),
+    Kind("heavy tails", "a few rows are far from all others", ("tails m=15000", "bursts m=15000"), ("storms m=15000",)),
     Kind(
         "small",
         "two classes, up to 5000 rows",
-        ("breast_cancer", "spam m=3400"),
-        ("abalone above median", "parity m=2500"),
+        ("breast_cancer", "spam m=3400", "abalone above median"),
+        ("craters m=2500", "parity m=2500"),
     ),
     Kind(
         "small multiclass",
         "up to 8000 rows",
-        ("iris", "digits", "clusters m=3300", "pendigits"),
-        ("wine", "protein-val", "orbits m=3000"),
+        ("iris", "wine", "digits", "clusters m=3300", "orbits m=3000", "pendigits"),
+        ("petals m=150", "protein-val", "knots m=3000"),
     ),
     Kind("many classes", "dense rows of 26 classes", ("letter",), ("codes m=12000",)),
     Kind(

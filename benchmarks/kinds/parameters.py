@@ -15,7 +15,7 @@ from .names import family, settings_of
 
 PATH = Path(__file__).parent / "kinds.toml"
 LOSSES = ("hinge", "squared_hinge")
-LARGER_C = {"bumps", "checkers"}  # C = 16, gamma = 1 / (features * variance)
+LARGER_C = {"bumps", "checkers", "dunes"}  # C = 16, gamma = 1 / (features * variance)
 
 Pair = tuple[float, float]
 

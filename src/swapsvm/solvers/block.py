@@ -24,15 +24,13 @@ from ..state import Chooser, Effort, Need, State
 from ._base import Solver
 from .direct import direct_step, is_small
 from .linear import DescentSteps, linear_steps
-from .policy import suitable_landmarks
+from .policy import expected_support, suitable_landmarks
 from .surrogate import SurrogateSteps
 from .swap import SecondOrderSwap
 
 SAMPLE = 512  # random rows of the first working set
 PROBE, MOST_PROBED = 1024, 8192  # random rows, at least and at most, that tell how many support vectors there will be
 PART_PROBED = 32  # of the rows, in between
-GROWTH = 0.8  # exponent at which the support grows with the rows, where samples have not shown it
-SLOWEST_GROWTH = 0.1  # that two samples can show: clean data have 0.5 or less, noisy data nearly 1
 BLOCK = 1024
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
@@ -142,11 +140,10 @@ class WorkingSets:
         return None
 
     def _expected_support(self, state: State) -> float:
-        """The number of support vectors on all variables, from that on the last sample, which was half of the stage."""
-        more = 2 * state.size / self.stage if self.stage < state.size else 1.0
-        before, now = self._supports
-        growth = np.clip(np.log2(now / before), SLOWEST_GROWTH, 1.0) if before else GROWTH
-        return float(state.support_size * more**growth)
+        """The number of support vectors on all variables; the last sample was half of the stage."""
+        if self.stage >= state.size:
+            return float(state.support_size)
+        return expected_support(state.support_size, self._supports, self.stage // 2, state.size)
 
     def _effort(self, state: State, blocks: int, accuracy: float) -> Effort:
         return Effort(BLOCK, blocks, accuracy, ROUGH, SecondOrderSwap(), eps=accuracy * min(state.gap, state.scale))

@@ -28,9 +28,13 @@ SOLVED, MADE, PASSES = 0.5, 500, 300  # operations for a square of the number of
 FACTORS = 11  # operations for its cube, whatever the number of rows: choice of the landmarks, preconditioner
 AGAIN = 40  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
-SWAPS, SWEEPS = 250, 3  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
-PAIRED = 750  # the same operations of swaps where rows have two variables, which blocks move in pairs
+SWAPS, SWEEPS = 200, 3  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
+PAIRED = 400  # the same operations of swaps where rows have two variables, which blocks move in pairs
+HARDER = 0.2  # exponent at which they grow with the condition (K_ii + ridge) / ridge
 KEPT = 1.5  # the same sweeps where kernel values are kept
+GROWTH = 0.8  # exponent at which the support grows with the rows, where samples have not shown it
+SLOWEST_GROWTH = 0.1  # that two samples can show: clean data have 0.5 or less, noisy data nearly 1
+SURE = 1024  # rows of a sample whose exponent counts for half: small samples are memorized, and show a low one
 FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
 CHEAP = 0.4  # part of a sweep that more landmarks than expected to be best may cost: they often save a sweep
 ALIKE = 1.1  # costs of which the one with more landmarks is taken, since their steps are surer
@@ -45,6 +49,7 @@ class Outlook:
     support: float  # expected number of support vectors
     work: float  # operations per kernel value
     ridge: float  # mean
+    diagonal: float  # of K, mean
     largest_set: float  # variables whose kernel values fit into memory
     most_features: float  # numbers that fit into memory
     keeps: bool = False  # whether blocks keep kernel values between sweeps
@@ -55,13 +60,14 @@ class Outlook:
         """``support``: the expected number of support vectors."""
         _, ridge = state.target_and_ridge()
         rows, features = len(state.distinct_rows), state.bytes / FEATURE_BYTES
-        ridge_of_row, keeps, paired = float(np.mean(ridge)), state.memory_pays, state.size > 2 * rows
-        return cls(rows, support, state.work, ridge_of_row, state.largest_face, features, keeps, paired)
+        of_row, diagonal = float(np.mean(ridge)), state.mean_diagonal
+        keeps, paired = state.memory_pays, state.size > 2 * rows
+        return cls(rows, support, state.work, of_row, diagonal, state.largest_face, features, keeps, paired)
 
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
         parts = max(1.0, self.support / self.largest_set)
-        each = PAIRED if self.paired else SWAPS
+        each = (PAIRED if self.paired else SWAPS) * (1 + self.diagonal / self.ridge) ** HARDER
         swaps, sweeps = each * self.support / self.rows, (KEPT if self.keeps else SWEEPS) * self.work
         return self.support * (swaps + sweeps) * parts
 
@@ -101,6 +107,19 @@ class Outlook:
         cheap = [count for count in left_out if self.cost_of_surrogate(count, 1) <= (1 + CHEAP) * self._sweep]
         alike = [count for count in left_out if costs[count] <= ALIKE * costs[best]]
         return max([best, *cheap, *alike]) if best else 0
+
+
+def expected_support(now: float, supports: tuple[int, int], sample: int, size: int) -> float:
+    """The number of support vectors of all variables, from ``now`` on a sample.
+
+    ``supports`` are those of the last two samples, each twice the one before; 0 where they are not known.
+    """
+    before, last = supports
+    growth = GROWTH
+    if before:
+        shown = np.clip(np.log2(last / before), SLOWEST_GROWTH, 1.0)
+        growth = 1.0 - (1.0 - shown) * sample / (sample + SURE)
+    return float(now * (size / sample) ** growth)
 
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:

@@ -264,6 +264,11 @@ class State(ABC):
         """The rows of the data that have variables, of a state that is ``smooth``."""
         raise TypeError("a state that is not smooth has no rows")
 
+    @property
+    def mean_diagonal(self) -> float:
+        """The mean of the diagonal of K, of a state that is ``smooth``."""
+        raise TypeError("a state that is not smooth has no kernel matrix")
+
     def factor(self, rows: np.ndarray) -> Factor:
         """The factor of these rows as landmarks, of a state that is ``smooth``."""
         raise TypeError("a state that is not smooth has no landmarks")

@@ -98,8 +98,13 @@ class KernelState(State):
     def lacks(self, need: Need) -> str:
         if need is Need.EVERY_ROW:
             return "" if self.sampling is None else f"sampling={self.sampling.size} shows a few rows at a time"
-        diagonal = self.problem.gram.diagonal()[self.problem.rows] + self.problem.bias + np.asarray(self.problem.ridge)
-        return variation(diagonal[self.problem.signs != 0])  # the slack vertex has none
+        ridge = np.broadcast_to(np.asarray(self.problem.ridge), self.size)
+        return variation(self._diagonal() + ridge[self.problem.signs != 0])
+
+    def _diagonal(self) -> np.ndarray:
+        """Of K, without the slack vertex, which has none."""
+        problem = self.problem
+        return np.asarray(problem.gram.diagonal()[problem.rows[problem.signs != 0]] + problem.bias)
 
     def measure(self, by: Measure) -> None:
         self.core.measure(by, self.problem.scales)
@@ -174,6 +179,10 @@ class KernelState(State):
     def distinct_rows(self) -> np.ndarray:
         rows = self.problem.rows[self.problem.signs != 0]
         return np.flatnonzero(np.bincount(rows)).astype(rows.dtype)  # np.unique would sort them
+
+    @property
+    def mean_diagonal(self) -> float:
+        return float(np.mean(self._diagonal()))
 
     def factor(self, rows: np.ndarray) -> Factor:
         return Factor(self.problem, rows)
