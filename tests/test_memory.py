@@ -229,7 +229,7 @@ from swapsvm import SVC, Checkpoint
 from tests.test_memory import SLOW, slow_data
 SVC(**SLOW, solver=sys.argv[2], checkpoint=Checkpoint(sys.argv[1], 0.0)).fit(*slow_data(sys.argv[3]))
 """
-SLOW = {"C": 1e3, "gamma": 0.5, "tol": 1e-4, "cache_size": 8}
+SLOW = {"C": 1e3, "gamma": 0.5, "tol": 1e-4, "cache_size": 0.5}
 
 
 def slow_data(storage):
