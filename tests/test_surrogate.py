@@ -363,7 +363,7 @@ def test_which_problems_are_smooth():
 
 def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_supports():
     outlook = {"rows": 20000, "work": 30.0, "ridge": 1.0, "diagonal": 2.0, "largest_set": 1e4, "most_features": 1e9}
-    smooth = {128: (0.24, 90.0), 256: (0.17, 33.0), 512: (0.12, 14.0), 1024: (0.08, 6.0)}
+    smooth = {128: (0.24, 52.0), 256: (0.17, 26.0), 512: (0.12, 11.0), 1024: (0.08, 4.0)}
     clustered = {count: (mean, 500.0) for count, (mean, _) in smooth.items()}
     assert Outlook(support=17000, **outlook).best_count(smooth) in (512, 1024)
     assert Outlook(support=500, **outlook).best_count(smooth) == 0
@@ -375,11 +375,12 @@ def test_the_policy_prefers_blocks_for_small_and_surrogates_for_large_smooth_sup
     assert (
         Outlook(support=17000, **narrow).best_count(smooth) <= 512
     )  # larger ones would be computed again in each pass
-    paired = {**outlook, "paired": True}  # blocks of both signs cost more, and so do steps where r exceeds the ridge
-    assert Outlook(support=8000, **outlook).best_count(smooth) == 0
-    assert Outlook(support=8000, **paired).best_count(smooth) == 256
-    assert Outlook(support=8000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
-    assert Outlook(support=1, **paired).steps(0.12, 14.0) > Outlook(support=1, **outlook).steps(0.12, 14.0)
+    paired = {**outlook, "paired": True}  # blocks of both signs cost more
+    assert Outlook(support=6000, **outlook).best_count(smooth) == 0
+    assert Outlook(support=6000, **paired).best_count(smooth) == 256
+    assert (
+        Outlook(support=8000, **{**paired, "ridge": 0.1}).best_count(smooth) == 0
+    )  # and steps where r exceeds the ridge
     many = {**outlook, "rows": 100000, "ridge": 1000.0}  # all take two steps
     assert Outlook(support=60000, **many).best_count(smooth) == 256  # for less than half of a sweep
     assert Outlook(support=10000, **many).best_count(smooth) == 128
@@ -396,16 +397,36 @@ def test_swaps_are_more_where_the_condition_is_worse():
 @pytest.mark.parametrize(
     ("supports", "sample", "size", "exponent"),
     [
-        ((512, 1024), 1024, 16384, 1.0),  # every row is a support vector
-        ((400, 700), 1024, 16384, (1 + np.log2(700 / 400)) / 2),  # what few rows show counts for half
-        ((500, 707), 8192, 32768, 1 - 0.5 * 8 / 9),  # and what many show for more
-        ((500, 510), 8192, 32768, 1 - 0.9 * 8 / 9),  # at least 0.1 is taken to be shown
+        ((1024, 2048), 2048, 16384, 1.0),  # every row is a support vector
+        ((500, 707), 8192, 32768, 0.5),
+        ((500, 510), 8192, 32768, 0.1),  # the least that is taken to be shown
         ((0, 700), 1024, 16384, 0.8),  # nothing shown
     ],
 )
-def test_the_expected_support_trusts_large_samples_more(supports, sample, size, exponent):
-    expected = expected_support(supports[1], supports, sample, size)
-    assert expected == pytest.approx(supports[1] * (size / sample) ** exponent, rel=1e-3)
+def test_the_expected_support_lies_between_its_growth_and_the_violators(supports, sample, size, exponent):
+    grown = supports[1] * (size / sample) ** exponent
+    assert expected_support(supports[1], supports, grown, sample, size) == pytest.approx(grown, rel=0.02)
+    assert expected_support(supports[1], supports, 0.0, sample, size) == pytest.approx(grown, rel=0.02)
+    expected = expected_support(supports[1], supports, 10 * grown, sample, size)
+    assert expected == pytest.approx(grown * 10 ** (2048 / (sample + 2048)), rel=0.02)  # large samples are trusted
+
+
+@pytest.mark.parametrize(("C", "count"), [(1.0, 128), (1.0, 256), (10.0, 256)])
+def test_the_number_of_surrogate_steps_is_about_the_expected_one(C, count, monkeypatch):
+    X, y = noisy(3000)
+    expected = []
+
+    def landmarks(state, support):
+        rows = np.random.default_rng(0).permutation(state.distinct_rows)
+        outlook = Outlook.of(state, support)
+        expected.append(outlook.steps(*left_out(state.factor(rows[:count]), [count], rows[-512:], outlook.rows)[count]))
+        return state.landmarks(state.factor(spread(state, rows, count)))
+
+    monkeypatch.setattr(block_module, "suitable_landmarks", landmarks)
+    monkeypatch.setattr("swapsvm.solvers.surrogate.PATIENCE", 60)
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+    model = SVC(C=C, gamma=1 / 44).fit(X, y)
+    assert expected[0] / 2 <= model.results_[0].trace.kinds["surrogate"] <= 2 * expected[0]
 
 
 def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():
@@ -414,7 +435,7 @@ def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():
     million = Outlook(rows=1_000_000, support=700_000, **outlook)
     assert million.most_factored() == 4096
     # 4096 landmarks save sweeps; what they leave out, measured on the noisy family, need not be extrapolated
-    found = {1024: (0.077, 204.0), 2048: (0.05, 79.0), 4096: (0.029, 23.0)}
+    found = {1024: (0.077, 223.0), 2048: (0.05, 98.0), 4096: (0.032, 43.0)}
     assert million.best_count(found) == 4096
 
 
@@ -430,9 +451,9 @@ def test_what_landmarks_leave_out_is_measured_on_some_rows():
         L = np.linalg.cholesky(of(F, F) + 1 + 2e-5 * np.eye(count))
         Z = np.linalg.solve(L, of(F, some.astype(np.int32)) + 1)
         R = of(some.astype(np.int32), some.astype(np.int32)) + 1 - Z.T @ Z
-        largest = np.linalg.eigvalsh(R - np.diag(np.diagonal(R)))[-1]
+        fifth = np.linalg.eigvalsh(R - np.diag(np.diagonal(R)))[-5]
         np.testing.assert_allclose(found[count][0], np.diagonal(R).mean(), rtol=1e-6)
-        np.testing.assert_allclose(found[count][1], 4 * largest, rtol=0.1)
+        np.testing.assert_allclose(found[count][1], 4 * fifth, rtol=0.01)
     np.testing.assert_allclose(found[256][0], found[128][0] ** 2 / found[64][0])
 
 

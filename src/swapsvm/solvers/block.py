@@ -143,7 +143,9 @@ class WorkingSets:
         """The number of support vectors on all variables; the last sample was half of the stage."""
         if self.stage >= state.size:
             return float(state.support_size)
-        return expected_support(state.support_size, self._supports, self.stage // 2, state.size)
+        against = np.union1d(state.support, state.violators(state.size))  # of the present sample, half of it fresh
+        violators = len(against) * state.size / self.stage
+        return expected_support(state.support_size, self._supports, violators, self.stage // 2, state.size)
 
     def _effort(self, state: State, blocks: int, accuracy: float) -> Effort:
         return Effort(BLOCK, blocks, accuracy, ROUGH, SecondOrderSwap(), eps=accuracy * min(state.gap, state.scale))

@@ -2,9 +2,10 @@
 
 Blocks suit a support that is small, or local; surrogate steps suit one that is large and smooth. Costs are counted per
 row, in operations of the loop that computes kernel values, so that the choice does not depend on the load of the
-machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K. With R = K - Z Z', r the mean of
-its diagonal and lambda its largest eigenvalue without the diagonal, they number about the square root of the condition
-(lambda + ridge) / (r + ridge). On n of m rows, lambda is about n / m of what it is on all.
+machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K, R = K - Z Z'. With r the mean of
+its diagonal and lambda its fifth eigenvalue without the diagonal (the first few are soon dealt with), they number about
+1.45 ((lambda + ridge) / (r + ridge))^(1/3) (1 + r / ridge), a fit to many kinds of data. On n of m rows, lambda is
+about n / m of what it is on all.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ HARDER = 0.2  # exponent at which they grow with the condition (K_ii + ridge) / 
 KEPT = 1.5  # the same sweeps where kernel values are kept
 GROWTH = 0.8  # exponent at which the support grows with the rows, where samples have not shown it
 SLOWEST_GROWTH = 0.1  # that two samples can show: clean data have 0.5 or less, noisy data nearly 1
-SURE = 1024  # rows of a sample whose exponent counts for half: small samples are memorized, and show a low one
-FEWEST_STEPS, STEPS = 2.0, 1.0  # of surrogate steps: at least, and for the square root of the condition
+SURE = 2048  # rows of a sample whose exponent counts for half: small samples are memorized, and show a low one
+FEWEST_STEPS, STEPS = 2.0, 1.45  # of surrogate steps: at least, and where the condition is 1 and r small
 CHEAP = 0.4  # part of a sweep that more landmarks than expected to be best may cost: they often save a sweep
 ALIKE = 1.1  # costs of which the one with more landmarks is taken, since their steps are surer
 CLEARLY = 0.8  # of a known cost that an uncertain one must stay below: local structure can make surrogate steps slower
@@ -82,9 +83,9 @@ class Outlook:
         return COMPUTED * self.support * self.work
 
     def steps(self, mean: float, eigenvalue: float) -> float:
-        """Number of surrogate steps if landmarks leave out this mean diagonal and largest eigenvalue."""
-        lowest = self.ridge if self.paired else mean + self.ridge  # weights of both signs reach what has no curvature
-        return max(FEWEST_STEPS, STEPS * float(np.sqrt((eigenvalue + self.ridge) / lowest)))
+        """Number of surrogate steps if landmarks leave out this mean diagonal and fifth eigenvalue."""
+        condition = (eigenvalue + self.ridge) / (mean + self.ridge)
+        return max(FEWEST_STEPS, STEPS * float(np.cbrt(condition)) * (1 + mean / self.ridge))
 
     def worthwhile_counts(self) -> list[int]:
         """Numbers of landmarks with which the fewest steps would be cheaper than blocks."""
@@ -109,17 +110,17 @@ class Outlook:
         return max([best, *cheap, *alike]) if best else 0
 
 
-def expected_support(now: float, supports: tuple[int, int], sample: int, size: int) -> float:
+def expected_support(now: float, supports: tuple[int, int], violators: float, sample: int, size: int) -> float:
     """The number of support vectors of all variables, from ``now`` on a sample.
 
-    ``supports`` are those of the last two samples, each twice the one before; 0 where they are not known.
+    ``supports`` are those of the last two samples, each twice the one before; 0 where they are not known. Growth at
+    their exponent is too low for small samples; all ``violators`` of the sample's solution, as extrapolated, are too
+    many. The larger the sample, the more the exponent counts.
     """
     before, last = supports
-    growth = GROWTH
-    if before:
-        shown = np.clip(np.log2(last / before), SLOWEST_GROWTH, 1.0)
-        growth = 1.0 - (1.0 - shown) * sample / (sample + SURE)
-    return float(now * (size / sample) ** growth)
+    growth = np.clip(np.log2(last / before), SLOWEST_GROWTH, 1.0) if before else GROWTH
+    grown = now * (size / sample) ** growth
+    return float(grown * (max(violators, grown) / grown) ** (SURE / (sample + SURE)))
 
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:
@@ -149,7 +150,7 @@ def spread(state: State, rows: np.ndarray, count: int) -> np.ndarray:
 
 
 def left_out(factor: Factor, counts: list[int], some: np.ndarray, rows: int) -> dict[int, tuple[float, float]]:
-    """Mean diagonal and largest eigenvalue of R on all rows, from some of them, for each number of landmarks."""
+    """Mean diagonal and fifth eigenvalue of R on all rows, from some of them, for each number of landmarks."""
     seen = [count for count in counts if count <= len(factor.landmarks)]
     found = dict(zip(seen, factor.left_out(some, seen), strict=True))
     for count in counts[len(seen) :]:  # as the last two fall

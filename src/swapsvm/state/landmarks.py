@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cholesky, cython_blas, solve_triangular
+from scipy.linalg import cholesky, cython_blas, eigvalsh, solve_triangular
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from .. import _core
 from .._core import Features, FullState32, FullState64, StopToken
@@ -23,7 +24,7 @@ from .blas import one_blas_thread
 Verb = Callable[..., np.ndarray]
 
 FEATURE_BYTES = 4
-POWERS = 15
+LOOKED_AT = 5  # place of the eigenvalue
 PART = 8192  # rows of Z at a time, where they are copied
 JITTER = 1e-5  # least that is added to K_FF, as a part of its mean diagonal: single precision resolves no more
 
@@ -50,7 +51,7 @@ class Factor:
         self.values = cholesky_factor(values)
 
     def left_out(self, rows: np.ndarray, counts: Sequence[int]) -> list[tuple[float, float]]:
-        """For numbers of landmarks: the mean of r over some rows, and the largest eigenvalue of R - diag(r) on them."""
+        """For numbers of landmarks: the mean of r over some rows, and the fifth eigenvalue of R - diag(r) on them."""
         problem, some = self.problem, np.asarray(rows, np.int32)
         matrix = np.asarray(problem.gram.block(some, some), np.float64) + problem.bias
         found, done, z = [], 0, self._features(some)
@@ -58,7 +59,7 @@ class Factor:
             for count in counts:
                 matrix -= z[done:count].T @ z[done:count]
                 r, done = np.diagonal(matrix).copy(), count
-                found.append((max(float(r.mean()), 0.0), largest_eigenvalue(matrix - np.diag(r), abs(r).max())))
+                found.append((max(float(r.mean()), 0.0), eigenvalue(matrix - np.diag(r), LOOKED_AT)))
         return found
 
     def residual(self, rows: np.ndarray) -> np.ndarray:
@@ -80,13 +81,14 @@ class Factor:
             return np.asarray(solve_triangular(self.values, values, lower=True, overwrite_b=True, check_finite=False))
 
 
-def largest_eigenvalue(matrix: np.ndarray, shift: float) -> float:
-    """The largest eigenvalue of a symmetric matrix whose eigenvalues exceed -shift, roughly: from a few powers."""
-    v = np.random.default_rng(0).standard_normal(len(matrix))
-    for _ in range(POWERS):
-        v /= np.linalg.norm(v) or 1.0
-        v = matrix @ v + shift * v
-    return max(float(np.linalg.norm(v)) - shift, 0.0)
+def eigenvalue(matrix: np.ndarray, place: int) -> float:
+    """The eigenvalue of a symmetric matrix at this place, the largest first; one below 0 counts as 0."""
+    start = np.random.default_rng(0).standard_normal(len(matrix))
+    try:
+        found = eigsh(matrix, k=place, which="LA", v0=start, tol=0.01, return_eigenvectors=False)
+    except ArpackError:  # for example of a matrix of zeros
+        found = eigvalsh(matrix)[-place:]
+    return max(float(np.min(found)), 0.0)
 
 
 def features_of(core: FullState32 | FullState64, factor: Factor, rows: np.ndarray) -> Features:
