@@ -339,6 +339,17 @@ def test_swap_is_gilberts_algorithm_with_steps_of_mitchell_demyanov_malozemov(se
             np.testing.assert_allclose(step.after, a, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_pairwise_is_the_algorithm_of_mitchell_demyanov_and_malozemov(seed):
+    Z = random_rows(40, 6, seed) + 0.7
+    steps = list(walk(started(points(Z).problem, np.full(40, 1 / 40)), "pairwise", 200, eps=1e-9))
+    assert {step.kind for step in steps} == {"swap-add", "swap-drop"}
+    a = np.full(40, 1 / 40)
+    for step in steps:
+        a = mitchell_demyanov_malozemov(Z, a, step.i, step.j)
+        np.testing.assert_allclose(step.after, a, rtol=0, atol=1e-10)
+
+
 # ---- primal and dual of the L2-SVM ------------------------------------------------------------------------------
 
 

@@ -324,6 +324,11 @@ def test_known_powers():
     assert power(26, 0.05, "two-sided", 1.0) == 1.0
 
 
+def test_a_p_value_of_just_the_level_does_not_reject():
+    assert power(5, 2.0**-5, "greater") == 0.0  # 2^-5 is the smallest p-value of five pairs
+    assert power(5, 1.01 * 2.0**-5, "greater") > 0.0
+
+
 def test_power_by_simulation():
     generator = np.random.default_rng(0)
     ranks = np.arange(1, 13)
