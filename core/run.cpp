@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "state.hpp"
-#include "steps/blended_pairwise.hpp"
+#include "steps/blended.hpp"
 #include "steps/fw.hpp"
 #include "steps/mfw.hpp"
 #include "steps/pairwise.hpp"
@@ -42,7 +42,7 @@ RunOutcome run(State<V>& state, StepKind step, const Limits& limits) {
     case StepKind::swap: return run_steps<Swap>(state, limits);
     case StepKind::swap2: return run_steps<SecondOrderSwap>(state, limits);
     case StepKind::pairwise: return run_steps<Pairwise>(state, limits);
-    case StepKind::blended_pairwise: return run_steps<BlendedPairwise>(state, limits);
+    case StepKind::blended: return run_steps<BlendedPairwise>(state, limits);
   }
   throw std::invalid_argument("unknown step");
 }

@@ -46,16 +46,16 @@ def test_swap_swaps_where_both_gain_the_same(solver, path):
 
 
 @paths
-def test_blended_pairwise_stays_on_the_face_where_both_slopes_are_equal(path):
+def test_blended_stays_on_the_face_where_both_slopes_are_equal(path):
     # scores 0, 1 and 2, the first inactive
     case = matrix(np.diag([1.0, 2.0, 4.0]))
     state = started(case.by(path), np.array([0.0, 0.5, 0.5]))
     assert (state.swap_slope(1, 2), state.toward_slope) == (2.0, 3.0)
-    assert first_kind("blended_pairwise", state, path) == "toward"
+    assert first_kind("blended", state, path) == "toward"
     # here both are 2: the toward vertex is active
     even = started(matrix(np.diag([1.0, 1.0, 3.0]), np.array([0.0, 0.0, 0.0])).by(path), np.array([0.0, 0.5, 0.5]))
     assert (even.swap_slope(1, 2), even.toward_slope) == (2.0, 2.0)
-    assert first_kind("blended_pairwise", even, path).startswith("swap")
+    assert first_kind("blended", even, path).startswith("swap")
 
 
 # ---- bounds of steps --------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_a_corrective_step_solves_the_face_with_the_new_vertex(path, seed):
 def test_blended_swaps_never_bring_in_a_vertex(path):
     case, kinds = points(random_rows(40, 6) + 0.7), set()
     start = np.where(np.arange(40) < 20, 1 / 20, 0.0)
-    for step in walk(started(case.by(path), start), "blended_pairwise", 200, eps=1e-9):
+    for step in walk(started(case.by(path), start), "blended", 200, eps=1e-9):
         kinds.add(step.kind)
         slope = reference.gradient(case.Q, step.before)
         active = step.before > 0
@@ -168,7 +168,7 @@ def test_a_lazy_run_goes_on_with_the_promise_of_its_history():
     assert again.history == chooser.history and again.choose(state) == chooser.choose(state)
 
 
-@pytest.mark.parametrize("solver", ["pairwise", "blended_pairwise", "lazified"])
+@pytest.mark.parametrize("solver", ["pairwise", "blended", "lazified"])
 def test_newer_steps_need_fewer_moves_than_frank_wolfe(solver):
     case = svm(overlapping_rows(20), 20, 10.0, Rbf(0.5))
     options = {"tol": 1e-3, "start": vertex(40)}

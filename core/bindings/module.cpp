@@ -64,7 +64,7 @@ void bind_kernels(nb::module_& m) {
       .value("swap", StepKind::swap)
       .value("swap2", StepKind::swap2)
       .value("pairwise", StepKind::pairwise)
-      .value("blended_pairwise", StepKind::blended_pairwise);
+      .value("blended", StepKind::blended);
   nb::class_<KernelSpec>(m, "KernelSpec")
       .def(
           "__init__",

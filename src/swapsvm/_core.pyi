@@ -50,7 +50,7 @@ class StepKind(enum.Enum):
 
     pairwise = 4
 
-    blended_pairwise = 5
+    blended = 5
 
 class KernelSpec:
     def __init__(self, kind: KernelKind, gamma: float = 1.0, coef0: float = 0.0, degree: int = 1) -> None: ...

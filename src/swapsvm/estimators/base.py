@@ -90,7 +90,7 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
     )
     solver: str = parameter(
         default="block",
-        kind='{"fw", "mfw", "swap", "swap2", "pairwise", "blended_pairwise", "lazified", "fcfw", "cvm", "block"}',
+        kind='{"fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified", "fcfw", "cvm", "block"}',
         text="""
         Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, pairwise, blended pairwise and
         lazified steps, fully corrective Frank-Wolfe, Core Vector Machine (constant kernel diagonal only), and blocks of

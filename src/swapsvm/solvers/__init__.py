@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._base import Solver
-from .blended_pairwise import BlendedPairwise
+from .blended import BlendedPairwise
 from .block import Block
 from .frank_wolfe import FrankWolfe, ModifiedFrankWolfe
 from .fully_corrective import CoreVector, FullyCorrective

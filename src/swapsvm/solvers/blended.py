@@ -18,8 +18,8 @@ from ._base import Solver
 class BlendedPairwise(Solver):
     """A swap of two active vertices if its slope is at least that of a toward step, else the toward step."""
 
-    name = "blended_pairwise"
-    compiled = "blended_pairwise"
+    name = "blended"
+    compiled = "blended"
 
     def choose(self, state: State) -> Move:
         inside, j = state.active_toward(), state.away()
