@@ -15,7 +15,7 @@ SEED = 0
 PARTS =
 
 .PHONY: install demo test lint format stub docs sanitize bench bench-quick bench-kinds bench-held-back campaign fuzz clean
-.PHONY: test-core test-aarch64 check-portable wheel test-wheel test-oldest test-newest
+.PHONY: mutants test-core test-aarch64 check-portable wheel test-wheel test-oldest test-newest
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,12 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i core/*.hpp core/*.cpp core/bindings/*.hpp core/bindings/*.cpp core/steps/*.hpp tests/core/*.hpp tests/core/*.cpp campaign/fuzz/*.cpp
+
+# Faults in the step rules, the stop rules and the statistics, each of which must make a test fail; writes
+# docs/notes/mutants.md. Half an hour on two cores; `make mutants NAMES="swap-tie mfw-tie"` checks these alone.
+NAMES =
+mutants: install
+	$(BIN)/python -m tests.mutants $(NAMES)
 
 # The types of the compiled module, from the module; a test compares them.
 stub: install

@@ -3,8 +3,10 @@
 #include <stdexcept>
 
 #include "state.hpp"
+#include "steps/blended.hpp"
 #include "steps/fw.hpp"
 #include "steps/mfw.hpp"
+#include "steps/pairwise.hpp"
 #include "steps/swap.hpp"
 
 namespace swapsvm {
@@ -39,6 +41,8 @@ RunOutcome run(State<V>& state, StepKind step, const Limits& limits) {
     case StepKind::mfw: return run_steps<ModifiedFrankWolfe>(state, limits);
     case StepKind::swap: return run_steps<Swap>(state, limits);
     case StepKind::swap2: return run_steps<SecondOrderSwap>(state, limits);
+    case StepKind::pairwise: return run_steps<Pairwise>(state, limits);
+    case StepKind::blended: return run_steps<BlendedPairwise>(state, limits);
   }
   throw std::invalid_argument("unknown step");
 }

@@ -13,7 +13,7 @@ namespace swapsvm {
 template <class V>
 class State;
 
-enum class StepKind { fw, mfw, swap, swap2 };
+enum class StepKind { fw, mfw, swap, swap2, pairwise, blended };
 
 struct Record {  // one row of the trace
   int64_t iteration, support, evaluations, kind;

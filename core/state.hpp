@@ -41,6 +41,15 @@ class State {
   // The oracles. A state without weights has none.
   int64_t toward() const { return oracles_.toward; }
   int64_t away() const { return oracles_.away; }
+  // The best active vertex: the toward vertex of the face that the weights lie on.
+  int64_t active_toward() const {
+    int64_t best = away();
+    for (const Index v : point_.active()) {
+      const double difference = score(best) - score(v);
+      if (difference > 0 || (difference == 0 && v < best)) best = v;
+    }
+    return best;
+  }
   double value() const { return point_.value(); }
   double slope() const { return 2 * (point_.mean_score() - oracles_.toward_score); }  // of a toward step
   // Bounds on what the value is below its maximum. That of the simplex is the slope; for b >= 0 without a radius, where

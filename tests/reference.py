@@ -86,6 +86,33 @@ def primal_gap(Q, a, ridge, c=None, scales=False):
     return float(min(found.fun, primal(ends[0]), primal(ends[1])))
 
 
+def approximation(Q, a, c=None):
+    """The least Delta for which a is a Delta-approximate solution ([SWAP14]): gap <= Delta, and no active vertex is
+    further below the mean, grad_i - a'grad >= -Delta.
+    """
+    slope = gradient(Q, a, c)
+    return float(max(slope.max() - a @ slope, a @ slope - slope[a > 0].min()))
+
+
+def on_face(Q, variables, c=None):
+    """The solution of the problem restricted to these variables, as weights of all."""
+    variables = np.sort(variables)
+    a = np.zeros(len(Q))
+    a[variables] = exact_weights(Q[np.ix_(variables, variables)], None if c is None else c[variables])
+    return a
+
+
+def is_coreset(Q, variables, eps, c=None):
+    """Whether the solution on the face of these variables has a gap of at most eps on the whole problem ([SWAP14])."""
+    return gap(Q, on_face(Q, variables, c), c) <= eps
+
+
+def curvature(Q):
+    """C_g of -a'Qa: the largest (s - a)'Q(s - a) on the simplex. It is convex in both, so two vertices attain it."""
+    diagonal = np.diag(Q)
+    return float((diagonal[:, None] - 2 * Q + diagonal[None, :]).max())
+
+
 def lipschitz(Q):
     """Largest modulus of an eigenvalue of the Hessian -2Q."""
     return float(2.0 * np.abs(np.linalg.eigvalsh(Q)).max())

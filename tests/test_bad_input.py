@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swapsvm import SVC, SVCCV, SVDD, SVR, OneClassSVM, maximize
 from swapsvm.problems import Concave, Quadratic
+from swapsvm.solvers import SOLVERS
 from swapsvm.stopping import Gap, Iterations, Seconds
 
 from .footprint import MEGABYTE, peak_of
@@ -45,7 +46,7 @@ def replaced(value):
         (
             {"solver": "smo"},
             (X, Y),
-            "'solver' parameter of SVC must be a str among {'fw', 'mfw', 'swap', 'swap2', 'fcfw', 'cvm', 'block'}",
+            "'solver' parameter of SVC must be a str among {" + ", ".join(map(repr, SOLVERS)) + "}",
         ),
         ({"kernel": "gauss"}, (X, Y), "'kernel' parameter .* {'linear', 'rbf', .*} or a callable. Got 'gauss'"),
         ({"gamma": "wide"}, (X, Y), "'gamma' parameter .* {'scale', 'auto', 'mean_sq_dist', 'cvm'} or a float"),

@@ -17,7 +17,7 @@ from swapsvm.kernels import Linear
 
 from .reference import exact_weights
 
-SOLVERS = ["block", "fcfw", "fw", "mfw", "swap", "swap2"]
+SOLVERS = ["block", "fcfw", "fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified"]
 quickly = settings(max_examples=25, deadline=None)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from swapsvm.problems.hull import BallHull, DifferenceHull, PointHull, Points
-from swapsvm.solvers import make_solver
+from swapsvm.solvers import SOLVERS, make_solver
 from swapsvm.state import Limits
 from swapsvm.state.hull import HullState
 
@@ -64,7 +64,7 @@ def test_value_and_gap_are_those_of_all_vertices(case, seed):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2"])
+@pytest.mark.parametrize("solver", [name for name, solver in SOLVERS.items() if solver.compiled])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_is_that_of_the_compiled_state(case, solver, seed):
     hull, Z, c = case(seed)
@@ -76,7 +76,7 @@ def test_a_step_is_that_of_the_compiled_state(case, solver, seed):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("solver", ["fw", "mfw", "swap", "swap2", "fcfw", "block"])
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "cvm"])
 def test_weights_stay_on_the_simplex_and_the_value_never_falls(case, solver):
     hull, Z, _ = case(5)
     state, solver = placed(hull, some_weights(len(Z), 5)), make_solver(solver)

@@ -29,9 +29,14 @@ MEDIUM = ["letter", "pendigits", "usps", "reuters", "mnist"]
 LARGE = ["shuttle", "ijcnn1", "usps-ext", "kddcup10", "kddcup99"]
 EVERY = [*WEB, *ADULT, *MEDIUM, *LARGE, "protein"]
 TITLES = {"cvm": "CVM", "fw": "FW", "mfw": "MFW", "swap": "SWAP", "swap2": "SWAP-2o"}
+NAMES = {**TITLES, "sklearn": "scikit-learn SVC (L1)"}
 FOUR = ["fw", "mfw", "swap", "swap2"]
 RULES = {"paper-1": "one empty sample", "paper-3": "three empty samples"}
 SPEED = {"cvm": 1.0, "fw": 8.0, "mfw": 4.0, "swap": 20.0, "swap2": 15.0, "block": 90.0, "fcfw": 30.0, "sklearn": 50.0}
+SPEED |= {"pairwise": 25.0, "blended": 22.0, "lazified": 5.0}
+NEWER_STEPS = ["pairwise", "blended", "lazified"]
+STEPS = ["fw", "mfw", "swap", "swap2", *NEWER_STEPS]
+RIVALS = [*STEPS, "cvm", "block", "fcfw", "sklearn"]
 ACCURACY = {"cvm": 0.97, "fw": 0.962, "mfw": 0.9655, "swap": 0.968, "swap2": 0.9685}
 SHARE = {"cvm": 0.2, "fw": 0.1, "mfw": 0.12, "swap": 0.09, "swap2": 0.13}
 
@@ -99,7 +104,7 @@ def made_study():
     cells = [(rule, d, m, range(5)) for rule in RULES for d in EVERY for m in five]
     cells += [("polynomial", d, m, range(3)) for d in (*WEB, "shuttle", "reuters") for m in (*FOUR, "block")]
     cells += [("relative", d, m, range(3)) for d in (*WEB, "usps", "letter") for m in (*five, "block")]
-    cells += [("today", d, m, range(3)) for d in ("w1a", "a1a", "usps") for m in ("swap", "block", "fcfw", "sklearn")]
+    cells += [("today", d, m, range(3)) for d in ("w1a", "a1a", "usps") for m in RIVALS]
     cells += [("rows", d, m, range(1)) for d in WEB for m in FOUR]
     cells += [("published", "letter", "block", range(1))]
     stale = [made_line(generator, "paper-3", d, "cvm", 0, digest="a" * 16) for d in WEB]
@@ -166,7 +171,7 @@ def test_tables_hold_medians_and_spreads(tables, known, experiment):
     for (name, data, method), runs in known.items():
         if name != experiment:
             continue
-        title = {**TITLES, "sklearn": "scikit-learn SVC (L1)"}.get(method, method)
+        title = NAMES.get(method, method)
         for word, (measure, scale) in SHOWN.items():
             row = row_of(tables, f"{experiment}-{word}", data)
             values = [scale * run[measure] for run in runs]
@@ -346,16 +351,34 @@ def test_exponents_of_growth(tables, known):
 
 
 def test_today_s_choice(report, tables, known):
-    sets, methods = ("w1a", "a1a", "usps"), ("swap", "block", "fcfw", "sklearn")
+    sets, methods = ("w1a", "a1a", "usps"), RIVALS
     times = np.array([[middle(known, ("today", d, m), "seconds") for m in methods] for d in sets])
     ratios = dict(zip(methods, np.median(times / times.min(axis=1, keepdims=True), axis=0), strict=True))
     order = sorted(methods, key=ratios.get)
-    names = {"swap": "SWAP", "sklearn": "scikit-learn SVC (L1)"}
-    assert [row["method"] for row in tables["today"]] == [names.get(m, m) for m in order]
+    assert [row["method"] for row in tables["today"]] == [NAMES.get(m, m) for m in order]
     for m, row in zip(order, tables["today"], strict=True):
         assert float(row["median time / fastest"]) == pytest.approx(ratios[m], rel=0.006)
         assert int(row["fastest on"]) == (times.argmin(axis=1) == methods.index(m)).sum()
     assert any("**block** is the choice" in b.text for b in report.blocks if isinstance(b, Paragraph))
+
+
+def test_why_one_would_take_a_step(report, tables, known):
+    sets = ("w1a", "a1a", "usps")
+    times, counts = (
+        np.array([[middle(known, ("today", d, m), measure) for m in STEPS] for d in sets])
+        for measure in ("seconds", "iterations")
+    )
+    over_best = [np.median(x / x.min(axis=1, keepdims=True), axis=0) for x in (times, counts, times / counts)]
+    order = np.argsort(over_best[0])
+    assert [row["step"] for row in tables["steps"]] == [NAMES.get(STEPS[k], STEPS[k]) for k in order]
+    for k, row in zip(order, tables["steps"], strict=True):
+        for column, ratio in zip(list(row)[2:], over_best, strict=False):
+            assert float(row[column]) == pytest.approx(ratio[k], rel=0.006)
+    assert any("family, the paper's and those published since, it is **pairwise**" in text_of(b) for b in report.blocks)
+
+
+def text_of(block):
+    return block.text if isinstance(block, Paragraph) else ""
 
 
 def test_tuning_says_how_many_fits_were_cut(report, tables):

@@ -28,7 +28,7 @@ from swapsvm.stopping import make_stop
 
 X, Y = make_classification(1500, 8, n_informative=5, flip_y=0.1, random_state=0)
 SETTINGS = {"C": 10.0, "gamma": 0.1, "tol": 1e-5, "eps": 0.0}
-FEW = {"fw": 40, "mfw": 40, "swap": 40, "swap2": 40, "fcfw": 15, "cvm": 15, "block": 2}  # iterations of the first leg
+FEW = dict.fromkeys(SOLVERS, 40) | {"fcfw": 15, "cvm": 15, "block": 2}  # iterations of the first leg
 SAMPLINGS = [59, Sampling(20, with_active=False), Sampling(60, False, trusted=2, first_level=0.2, balanced=True)]
 solvers = pytest.mark.parametrize("solver", sorted(SOLVERS))
 

@@ -72,7 +72,7 @@ def compiled_moves(problem, solver):
 
 
 def test_the_compiled_solvers_are_those_of_the_core():
-    assert COMPILED == ["fw", "mfw", "swap", "swap2"]
+    assert COMPILED == ["fw", "mfw", "swap", "swap2", "pairwise", "blended"]
     assert {kind.name for kind in _core.StepKind} == set(COMPILED)
 
 

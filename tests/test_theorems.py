@@ -159,6 +159,35 @@ def test_and_enough_for_the_worst_active_vertex(start):
         assert lowest_active(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
 
 
+@quickly
+@given(start=states())
+def test_the_point_before_such_a_step_is_an_approximate_solution(start):
+    # [SWAP14] Lemma (swap_guarantees_strong_conditions), by the definition itself
+    case, state = start
+    for step in steps_above_rounding(case, state):
+        assert reference.approximation(case.Q, step.before) <= delta_of(case.Q, step) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("path", ["compiled", "concave"])
+@quickly
+@given(start=states())
+def test_the_second_order_away_vertex_gains_most(path, start):
+    # [SWAP14] Alg. 5: argmax over active j of (grad_i - grad_j)^2 / (Q_ii - 2 Q_ij + Q_jj), without a bound on the step
+    case, state = start
+    state = started(as_concave(case.Q), state.weights) if path == "concave" else state
+    Q, i = case.Q, state.toward()
+    slope = reference.gradient(Q, state.weights)
+    rounding = 1e-9 * np.abs(slope).max()
+    better = [j for j in state.support if slope[i] - slope[j] > rounding]
+    if not better:
+        return
+    diagonal = np.diag(Q)
+    gains = {j: (slope[i] - slope[j]) ** 2 / max(diagonal[i] - 2 * Q[i, j] + diagonal[j], 1e-300) for j in better}
+    chosen = state.second_order_away(i)
+    assert chosen in gains
+    assert gains[chosen] >= max(gains.values()) * (1 - 1e-6)
+
+
 # Three points, weights, and the first step. Of the first case, the best toward step without a bound is 2 and seems to
 # gain more than a swap; of the second, that of a swap is 2.1. Within [0, 1] it is the other way round.
 LONG_STEPS = [
@@ -229,6 +258,31 @@ def test_iterations_are_bounded_by_the_gap(case, accuracy):
     assert iterations_to(case, "swap", eps, start) <= first_below_one + 64 * lipschitz / eps
 
 
+@quickly
+@given(case=svm_cases(), accuracy=st.sampled_from([0.1, 0.03, 0.01]))
+def test_each_step_that_drops_nothing_gains_what_the_tolerance_promises(case, accuracy):
+    # [SWAP14] Lemma (SWAP_improvement_with_stopping): at least min(eps^2 / (4 L), eps / 2) while the gap is above eps
+    lipschitz = reference.lipschitz(case.Q)
+    eps = accuracy * lipschitz
+    for step in walk(started(case.problem, vertex(len(case.Q))), "swap", 200, eps=eps):
+        if step.kind != "swap-drop":
+            assert gain_of(case.Q, step) >= min(eps**2 / (4 * lipschitz), eps / 2) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("solver", ["swap", "swap2"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_iterations_are_bounded_by_the_logarithm_of_the_gap(solver, seed):
+    # [SWAP14] Proposition (size_coreset_log): K <= Q + M log2(1 / eps) below some eps; each halving costs no more later
+    case, _ = face_case(seed=seed)
+    start = np.full(30, 1 / 30)
+    accuracies = 0.5 ** np.arange(4, 32)
+    needed = np.array([iterations_to(case, solver, eps, start) for eps in accuracies])
+    assert needed[-1] > needed[0]
+    each = np.diff(needed)
+    assert each.max() <= 30  # at most this many for a halving, from the first to the last
+    assert each[14:].mean() <= 1.5 * each[:14].mean() + 2
+
+
 @pytest.mark.parametrize("solver", LINEAR_RATE)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_iterations_do_not_depend_on_repeated_points(solver, seed):
@@ -275,6 +329,80 @@ def test_the_rate_is_linear(solver, seed):
     np.testing.assert_allclose(steps[-1].after, best, atol=1e-6)
     slope = np.polyfit(np.arange(len(gaps)), np.log(gaps), 1)[0]
     assert slope < -0.1  # the gap is divided by ten within 23 moves
+
+
+@pytest.mark.parametrize("solver", ["swap", "swap2"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_steps_that_drop_nothing_reduce_the_distance_by_a_constant_factor(solver, seed):
+    # [SWAP14] Proposition (linear_convergence_without_drops) with M = 4 N m L; N = 2 / mu if g is strongly concave
+    case, best = face_case(seed=seed)
+    eigenvalues = 2 * np.linalg.eigvalsh(case.Q)
+    M = 8 * len(case.Q) * eigenvalues.max() / eigenvalues.min()
+    highest, checked = reference.value(case.Q, best, case.c), 0
+    for step in walk(started(case.problem, np.full(30, 1 / 30)), solver, 200, eps=1e-6):
+        before, after = (highest - reference.value(case.Q, a, case.c) for a in (step.before, step.after))
+        if step.kind != "swap-drop":
+            assert after <= (1 - 1 / M) * before + 1e-12
+            checked += 1
+    assert checked >= 5
+
+
+@quickly
+@given(start=states())
+def test_frank_wolfe_is_within_four_times_the_curvature_over_k_plus_three(start):
+    # [SWAP14] Eqn. (iterates-quality-primal), from the first step on: g* - g(a_k) <= 4 C_g / (k + 3)
+    case, state = start
+    bound, rounding = 4 * reference.curvature(case.Q), 1e-9 * np.abs(case.Q).max()
+    for k, step in zip(count(1), walk(state, "fw", 60), strict=False):
+        assert case.best - reference.value(case.Q, step.after) <= bound / (k + 3) + rounding
+
+
+# ---- approximate solutions and coresets -------------------------------------------------------------------------
+
+
+def perturbation(Q, a, delta, c=None):
+    """[SWAP14] Appendix: z_i = Delta where a_i = 0, else grad_i - a'grad; the perturbed g is g - z'a."""
+    slope = reference.gradient(Q, a, c)
+    return np.where(a > 0, slope - a @ slope, delta)
+
+
+@quickly
+@given(start=states())
+def test_an_approximate_solution_solves_a_perturbed_problem(start):
+    # [SWAP14] Appendix, the first two lemmas
+    case, state = start
+    a, Q = state.weights, case.Q
+    scale = np.abs(Q).max()
+    delta = reference.approximation(Q, a)
+    z = perturbation(Q, a, delta)
+    assert np.abs(z).max() <= delta + 1e-12 * scale
+    assert a @ z == pytest.approx(0.0, abs=1e-12 * scale)
+    assert reference.gap(Q, a, -z) <= 1e-12 * scale
+    best = reference.exact_weights(Q)
+    missing, apart = reference.value(Q, best) - reference.value(Q, a), np.linalg.norm(best - a)
+    assert missing <= np.linalg.norm(z) * apart + 1e-9 * scale
+    assert np.linalg.norm(z) <= np.sqrt(len(Q)) * delta * (1 + 1e-12) + 1e-12 * scale
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_missing_is_quadratic_in_the_approximation(seed):
+    # [SWAP14] Lemma (key_lemma_for_linear_convergence) with N = 2 / mu: g* - g(a) <= N m Delta^2
+    case, best = face_case(seed=seed)
+    bound = 2 / (2 * np.linalg.eigvalsh(case.Q).min()) * len(case.Q)
+    highest = reference.value(case.Q, best, case.c)
+    for step in walk(started(case.problem, np.full(30, 1 / 30)), "swap", 200, eps=1e-6):
+        missing = highest - reference.value(case.Q, step.after, case.c)
+        assert missing <= bound * reference.approximation(case.Q, step.after, case.c) ** 2
+
+
+@pytest.mark.parametrize("solver", ["fcfw", "cvm", "swap", "swap2", "mfw"])
+@pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
+def test_the_support_of_a_run_is_a_coreset(solver, eps):
+    case = svm(overlapping_rows(30), 30, 10.0, Rbf(0.5))
+    result = maximize(case.problem, solver, tol=0.0, eps=eps * abs(case.best), start=vertex(60))
+    support = np.flatnonzero(result.weights)
+    assert reference.is_coreset(case.Q, support, 2 * eps * abs(case.best))
+    assert not reference.is_coreset(case.Q, support[:3], 2 * eps * abs(case.best))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -337,6 +465,17 @@ def test_swap_is_gilberts_algorithm_with_steps_of_mitchell_demyanov_malozemov(se
         else:
             a = mitchell_demyanov_malozemov(Z, a, step.i, step.j)
             np.testing.assert_allclose(step.after, a, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairwise_is_the_algorithm_of_mitchell_demyanov_and_malozemov(seed):
+    Z = random_rows(40, 6, seed) + 0.7
+    steps = list(walk(started(points(Z).problem, np.full(40, 1 / 40)), "pairwise", 200, eps=1e-9))
+    assert {step.kind for step in steps} == {"swap-add", "swap-drop"}
+    a = np.full(40, 1 / 40)
+    for step in steps:
+        a = mitchell_demyanov_malozemov(Z, a, step.i, step.j)
+        np.testing.assert_allclose(step.after, a, rtol=0, atol=1e-10)
 
 
 # ---- primal and dual of the L2-SVM ------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from swapsvm.study.inconsistencies import adult, announced, growth, impossible_p
 from swapsvm.study.interval import NO, UNKNOWN, YES, Interval, all_of, more_than
 from swapsvm.study.power import power
 from swapsvm.study.protocol import GROUPS, PAPER_METHODS
-from swapsvm.study.significance import compared_tests
+from swapsvm.study.rates import slowing
+from swapsvm.study.significance import compared_tests, ranked_scores
 from swapsvm.study.statistics import signed_ranks
 from swapsvm.study.summary import Results
 
@@ -229,6 +230,24 @@ def test_a_lower_bound_counts_where_it_fixes_the_rank():
     assert said(checks.speedup_grows, falling, WEB, "fw") == Status.NOT_CONFIRMED
 
 
+def test_a_speedup_that_only_its_ends_show_does_not_grow():
+    cvm = [2.0, 200.0, 100.0, 90.0, 80.0, 70.0, 60.0, 210.0]  # 13 of 28 pairs rise
+    assert said(checks.speedup_grows, series({"cvm": cvm, "fw": [1.0] * 8}), WEB, "fw") == Status.NOT_CONFIRMED
+
+
+def test_a_speedup_on_every_set_is_that_of_the_smallest():
+    def verdict(last):
+        times = series({"cvm": [100.0] * 7 + [last], "swap": [1.0] * 8})
+        return said(checks.median_speedups, times, WEB, {"swap": 10.0}, every=10.0)
+
+    assert verdict(10.0) == Status.CONFIRMED and verdict(9.0) == Status.NOT_CONFIRMED
+
+
+def test_slowing_compares_the_last_two_tenfold_reductions():
+    run = {"curve": {"gap": [1.0, 0.1, 0.01], "iteration": [100, 110, 160]}, "measures": {"cut": False}}
+    assert slowing(run) == (5.0, 5.0)
+
+
 def test_a_loss_is_no_small_gain():
     def verdict(cvm):
         finding = checks.small_gain(series({"cvm": [cvm] * 8, "fw": [1.0] * 8}).under(RULE), WEB, "fw", 2.0)
@@ -324,6 +343,11 @@ def test_known_powers():
     assert power(26, 0.05, "two-sided", 1.0) == 1.0
 
 
+def test_a_p_value_of_just_the_level_does_not_reject():
+    assert power(5, 2.0**-5, "greater") == 0.0  # 2^-5 is the smallest p-value of five pairs
+    assert power(5, 1.01 * 2.0**-5, "greater") > 0.0
+
+
 def test_power_by_simulation():
     generator = np.random.default_rng(0)
     ranks = np.arange(1, 13)
@@ -332,6 +356,14 @@ def test_power_by_simulation():
         for _ in range(2000)
     ]
     assert power(12, 0.05) == pytest.approx(np.mean(rejected), abs=0.03)
+
+
+def test_a_run_that_was_cut_is_ranked_last_by_time_and_not_by_accuracy():
+    lines = [line("w1a", "cvm", 1.0, cut=True), line("w1a", "fw", 5.0), line("w1a", "swap", 3.0)]
+    lines += [line("w2a", m, s) for m, s in (("cvm", 2.0), ("fw", 4.0), ("swap", 3.0))]
+    results = Results(lines).under(RULE)
+    assert ranked_scores(results, RULE, "seconds", ["cvm", "fw", "swap"]).tolist() == [[5.0, 5.0, 3.0], [2.0, 4.0, 3.0]]
+    assert len(ranked_scores(results, RULE, "accuracy", ["cvm", "fw", "swap"])) == 1
 
 
 @pytest.mark.parametrize("wrong", [{"pairs": 0}, {"level": 0.0}, {"wins": 1.5}])

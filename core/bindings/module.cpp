@@ -62,7 +62,9 @@ void bind_kernels(nb::module_& m) {
       .value("fw", StepKind::fw)
       .value("mfw", StepKind::mfw)
       .value("swap", StepKind::swap)
-      .value("swap2", StepKind::swap2);
+      .value("swap2", StepKind::swap2)
+      .value("pairwise", StepKind::pairwise)
+      .value("blended", StepKind::blended);
   nb::class_<KernelSpec>(m, "KernelSpec")
       .def(
           "__init__",

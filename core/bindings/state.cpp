@@ -69,6 +69,8 @@ void def_queries(nb::class_<State<V>>& c) {
   c.def_prop_ro("size", &S::size)
       .def_prop_ro("toward", &S::toward)
       .def_prop_ro("away", &S::away)
+      .def_prop_ro("active_toward", &S::active_toward)
+      .def_prop_ro("slope", &S::slope)
       .def_prop_ro("value", &S::value)
       .def_prop_ro("gap", &S::gap)
       .def_prop_ro("simplex_gap", &S::simplex_gap)

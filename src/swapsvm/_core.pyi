@@ -48,6 +48,10 @@ class StepKind(enum.Enum):
 
     swap2 = 3
 
+    pairwise = 4
+
+    blended = 5
+
 class KernelSpec:
     def __init__(self, kind: KernelKind, gamma: float = 1.0, coef0: float = 0.0, degree: int = 1) -> None: ...
 
@@ -274,6 +278,12 @@ class State32:
     def away(self) -> int: ...
 
     @property
+    def active_toward(self) -> int: ...
+
+    @property
+    def slope(self) -> float: ...
+
+    @property
     def value(self) -> float: ...
 
     @property
@@ -370,6 +380,12 @@ class State64:
 
     @property
     def away(self) -> int: ...
+
+    @property
+    def active_toward(self) -> int: ...
+
+    @property
+    def slope(self) -> float: ...
 
     @property
     def value(self) -> float: ...

@@ -39,7 +39,10 @@ CURVE_MAX_ITER = 200_000  # plain Frank-Wolfe would need billions
 SECONDS = {False: 5, True: 10}  # of a run, without and with the figure
 
 AXES = {"evaluations": "kernel values computed", "iteration": "iterations", "seconds": "seconds"}
-COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#000000", "#D55E00")  # Okabe-Ito: colour-blind-safe
+COLOURS = (  # seven of Okabe and Ito, safe for the colour-blind, and three more
+    *("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7"),
+    *("#F0E442", "#7A5195", "#999999", "#000000", "#D55E00"),
+)
 STYLE: dict[Any, Any] = {  # matplotlib types its keys and values one by one
     "font.size": 10,
     "axes.spines.top": False,

@@ -99,7 +99,7 @@ class Run:
 
     def resume(self) -> None:
         """Start from the weights that the state has: the solution of a similar problem."""
-        self._chooser = self._solver.chooser((self.state.size,))  # the support is better than a random sample
+        self._chooser = self._solver.resumed(self.state.size)
         self._record()
 
     def go_on(self, standing: Standing, state: State | None = None) -> None:

@@ -37,7 +37,7 @@ def maximize(
     Parameters
     ----------
     problem : Concave, LogDeterminant or Quadratic
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}
+    solver : {"fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified", "fcfw", "cvm", "block"}
     tol, eps : float
         Relative and absolute gap at which to stop; either is enough.
     max_iter : int

@@ -90,11 +90,12 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
     )
     solver: str = parameter(
         default="block",
-        kind='{"fw", "mfw", "swap", "swap2", "fcfw", "cvm", "block"}',
+        kind='{"fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified", "fcfw", "cvm", "block"}',
         text="""
-        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, fully corrective Frank-Wolfe, Core
-        Vector Machine (constant kernel diagonal only), and blocks of swaps, which move many vertices at a time. All
-        solve the same problem to the same gap; blocks are by far the fastest.
+        Frank-Wolfe, modified Frank-Wolfe (away steps), SWAP, second-order SWAP, pairwise, blended pairwise and
+        lazified steps, fully corrective Frank-Wolfe, Core Vector Machine (constant kernel diagonal only), and blocks of
+        swaps, which move many vertices at a time. All solve the same problem to the same gap; blocks are by far the
+        fastest.
         """,
         allowed=[key_of(SOLVERS)],
     )

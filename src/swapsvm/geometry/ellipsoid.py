@@ -66,7 +66,7 @@ def min_enclosing_ellipsoid(
         Points as rows. They must not lie in a plane, where the least volume is 0.
     tol : float
         The volume is certified to be at most (1 + tol) times the least one.
-    solver : {"fw", "mfw", "swap", "swap2", "fcfw", "block"}
+    solver : {"fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified", "fcfw", "block"}
         ``"block"`` solves the problem of few points, adds those outside, and repeats: a handful of passes over X.
     max_iter : int
         Maximum number of iterations; -1 for no limit.

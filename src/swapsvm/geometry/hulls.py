@@ -66,7 +66,7 @@ def min_enclosing_ball(
         Points as rows. float32 stays float32, a memory-mapped array stays where it is: rows are read in pieces.
     tol : float
         Stop when the radius is at most ``1 + tol`` times its lower bound.
-    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2"}
+    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified"}
         ``"fcfw"`` is the algorithm of Badoiu and Clarkson, one more point a step; ``"block"`` adds 64 at a time.
     max_iter : int
         Maximum number of steps, each a pass over the points; -1 for no limit.
@@ -146,7 +146,7 @@ def min_norm_point(
     zero_tol : float
         A norm of at most ``zero_tol`` times the size of the points cannot be distinguished from 0: the run
         stops (``stop_reason`` ``"zero"``), since no relative accuracy exists if the origin is in the hull.
-    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2"}
+    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified"}
         ``"fw"`` is Gilbert's algorithm and the swaps of ``"swap"`` are those of Mitchell, Demyanov and Malozemov;
         ``"block"`` adds 64 points at a time and solves on those that it has.
     max_iter : int
@@ -243,7 +243,7 @@ def polytope_distance(
     zero_tol : float
         A distance of at most ``zero_tol`` times the size of the points cannot be distinguished from 0: the hulls
         are taken to intersect (``stop_reason`` ``"zero"``, no normal), and ``p`` and ``q`` are a common point.
-    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2"}
+    solver : {"block", "fcfw", "fw", "mfw", "swap", "swap2", "pairwise", "blended", "lazified"}
         ``"fw"`` is Gilbert's algorithm; ``"block"`` adds 64 pairs of points at a time and solves on those that it has.
     max_iter : int
         Maximum number of steps, each a pass over the points; -1 for no limit.

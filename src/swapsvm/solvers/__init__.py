@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from ._base import Solver
+from .blended import BlendedPairwise
 from .block import Block
 from .frank_wolfe import FrankWolfe, ModifiedFrankWolfe
 from .fully_corrective import CoreVector, FullyCorrective
+from .lazified import Lazified
+from .pairwise import Pairwise
 from .swap import SecondOrderSwap, Swap
 
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
-    for solver in (FrankWolfe, ModifiedFrankWolfe, Swap, SecondOrderSwap, FullyCorrective, CoreVector, Block)
+    for solver in (
+        FrankWolfe,
+        ModifiedFrankWolfe,
+        Swap,
+        SecondOrderSwap,
+        Pairwise,
+        BlendedPairwise,
+        Lazified,
+        FullyCorrective,
+        CoreVector,
+        Block,
+    )
 }
 
 
@@ -25,11 +39,14 @@ def make_solver(solver: str | Solver) -> Solver:
 
 __all__ = [
     "SOLVERS",
+    "BlendedPairwise",
     "Block",
     "CoreVector",
     "FrankWolfe",
     "FullyCorrective",
+    "Lazified",
     "ModifiedFrankWolfe",
+    "Pairwise",
     "SecondOrderSwap",
     "Solver",
     "Swap",

@@ -37,6 +37,10 @@ class Solver(ABC):
         """What chooses the moves of one run, after choices of this history; a solver without a history is its own."""
         return self
 
+    def resumed(self, size: int) -> Chooser:
+        """The chooser of a run that begins with the solution of a similar problem of this many variables."""
+        return self.chooser()
+
     @abstractmethod
     def choose(self, state: State) -> Move | Correction:
         """The next move."""

@@ -54,6 +54,9 @@ class Block(Solver):
     def chooser(self, history: tuple[int, ...] = ()) -> Chooser:
         return WorkingSets(*history)
 
+    def resumed(self, size: int) -> Chooser:
+        return self.chooser((size,))  # the support is better than a random sample
+
     def choose(self, state: State) -> Correction:
         """The first move of a run."""
         return WorkingSets().choose(state)

@@ -175,6 +175,15 @@ class State(ABC):
         """The descent vertex among the active ones."""
 
     @abstractmethod
+    def active_toward(self) -> int:
+        """The ascent vertex among the active ones."""
+
+    @property
+    def toward_slope(self) -> float:
+        """grad_i - grad'a of the toward vertex i."""
+        return self.gap
+
+    @abstractmethod
     def second_order_away(self, i: int) -> int:
         """The active vertex whose swap with i gains most."""
 

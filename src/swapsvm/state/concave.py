@@ -42,6 +42,10 @@ class GradientState(State):
         support = self.support
         return int(support[np.argmin(self.gradient[support])])
 
+    def active_toward(self) -> int:
+        support = self.support
+        return int(support[np.argmax(self.gradient[support])])
+
     def swap_slope(self, i: int, j: int) -> float:
         return float(self.gradient[i] - self.gradient[j])
 

@@ -61,6 +61,7 @@ class KernelState(State):
     level = property(attrgetter("core.level"))
     primal_gap_of = property(attrgetter("problem.primal_gap_of"))
     bounds = property(attrgetter("problem.bounds"))
+    toward_slope = property(attrgetter("core.slope"))
     gap_floor = property(attrgetter("core.gap_floor"))
     exhausted = property(attrgetter("core.exhausted"))
     scale = property(attrgetter("core.scale"))
@@ -114,6 +115,9 @@ class KernelState(State):
 
     def away(self) -> int:
         return int(self.core.away)
+
+    def active_toward(self) -> int:
+        return int(self.core.active_toward)
 
     def swap_slope(self, i: int, j: int) -> float:
         return 2.0 * float(self.core.score(j) - self.core.score(i))

@@ -11,7 +11,7 @@ from .document import Block, Cell, FigureBlock, Heading, Paragraph, TableBlock
 from .evidence import Status
 from .figures import ACCURACY, EVALUATIONS, SIZE, TIME
 from .paper import published_accuracies
-from .protocol import EXPERIMENTS, GROUPS, METHODS, RULES, TODAY
+from .protocol import EXPERIMENTS, GROUPS, METHODS, RULES, STEPS, TODAY
 from .sections import tables_of
 from .summary import Results
 
@@ -54,13 +54,13 @@ class Rival(NamedTuple):
     ratio: float  # median time over the fastest time of the set
 
 
-def rivals(results: Results) -> list[Rival]:
-    """The methods of today, those that finish most first, then by their median time over the fastest."""
+def rivals(results: Results, among: Sequence[str]) -> list[Rival]:
+    """These methods of today, those that finish most first, then by their median time over the fastest of them."""
     data = results.data("today")
-    times = {d: times_of(results, d) for d in data}
+    times = {d: {m: s for m, s in times_of(results, d).items() if m in among} for d in data}
     best = {d: min(known.values()) for d, known in times.items() if known and min(known.values()) > 0}
     found = []
-    for m in results.methods("today"):
+    for m in [m for m in results.methods("today") if m in among]:
         ratios = [times[d][m] / best[d] for d in best if m in times[d]]
         fastest = sum(ratio == 1.0 for ratio in ratios)
         found.append(Rival(m, len(ratios), fastest, median(ratios) if ratios else float("inf")))
@@ -79,9 +79,10 @@ def today_section(results: Results) -> Iterator[Block]:
     data = results.data("today")
     if not data:
         return
-    ordered = rivals(results)
+    ordered = rivals(results, tuple(TODAY))
     yield Heading("Today: which step would one take?")
     yield Paragraph(answer(ordered, len(data)))
+    yield from steps_section(results)
     columns = ("method", "finished sets", "fastest on", "median time / fastest")
     rows = [(TODAY[r.method], str(r.finished), str(r.fastest), f"{r.ratio:.3g}" if r.finished else "") for r in ordered]
     caption = "Today's choice: on how many sets a method finished and was the fastest, and how far it was behind."
@@ -89,6 +90,50 @@ def today_section(results: Results) -> Iterator[Block]:
     yield FigureBlock("today-accuracy", "Today: test accuracy.", figures.sets(results, "today", {"": data}, ACCURACY))
     yield FigureBlock("today-size", "Today: sizes of the models.", figures.sets(results, "today", {"": data}, SIZE))
     yield from measures_of(results, "today", data, "Today")
+
+
+class Economy(NamedTuple):
+    """What explains the time of a step: medians over the sets that it finished."""
+
+    iterations: float  # over those of the step that needs fewest
+    seconds: float  # for an iteration, over those of the cheapest step
+
+
+def economies(results: Results, methods: Sequence[str]) -> dict[str, Economy]:
+    """How many iterations a step needs, and how long one takes."""
+    found: dict[str, list[Economy]] = {m: [] for m in methods}
+    for d in results.data("today"):
+        times = {m: seconds for m, seconds in times_of(results, d).items() if m in methods}
+        counts = {m: results.median("today", d, m, "iterations") or 1.0 for m in times}
+        each = {m: times[m] / counts[m] for m in times}
+        for m in times:
+            found[m].append(Economy(counts[m] / min(counts.values()), each[m] / min(each.values())))
+    return {m: Economy(*map(median, zip(*known, strict=True))) for m, known in found.items() if known}
+
+
+def steps_section(results: Results) -> Iterator[Block]:
+    """The steps of the Frank-Wolfe family that change two weights and a scale, among themselves, and why."""
+    ordered = rivals(results, STEPS)
+    if not ordered or not ordered[0].finished:
+        return
+    known = economies(results, [rival.method for rival in ordered])
+    first, why = ordered[0], known[ordered[0].method]
+    yield Paragraph(
+        f"Among the single steps of the Frank-Wolfe family, the paper's and those published since, it is "
+        f"**{TODAY[first.method]}**: {first.finished} sets finished, in median {first.ratio:.3g} times the time of the "
+        f"fastest step. It needs {why.iterations:.3g} times the iterations of the step that needs fewest, and "
+        f"{why.seconds:.3g} times the seconds of the cheapest for each."
+    )
+    columns = ("step", "finished sets", "median time / fastest step", "iterations / fewest", "seconds each / cheapest")
+    rows = [
+        (TODAY[r.method], str(r.finished), f"{r.ratio:.3g}", *paces(known[r.method])) for r in ordered if r.finished
+    ]
+    yield TableBlock("steps", "Single steps of the Frank-Wolfe family, and what explains their times.", columns, rows)
+
+
+def paces(economy: Economy) -> tuple[str, str]:
+    """Two cells."""
+    return f"{economy.iterations:.3g}", f"{economy.seconds:.3g}"
 
 
 def answer(ordered: Sequence[Rival], sets: int) -> str:

@@ -35,6 +35,7 @@ METHODS = {"cvm": "CVM", "fw": "FW", "mfw": "MFW", "swap": "SWAP", "swap2": "SWA
 FRANK_WOLFE = ("fw", "mfw", "swap", "swap2")
 PAPER_METHODS = ("cvm", *FRANK_WOLFE)
 NEWER = {name: name.replace("_", " ") for name in SOLVERS if name not in METHODS}
+STEPS = tuple(name for name in SOLVERS if name not in ("fcfw", "cvm", "block"))  # that change two weights and a scale
 TODAY = {**METHODS, **NEWER, **{name: peer.title for name, peer in PEERS.items()}}
 GROUPS = {
     "web": tuple(f"w{k}a" for k in range(1, 9)),
