@@ -231,7 +231,7 @@ REFUSED = [
     ("train words.csv m -s 3 --ball", "--ball is an option of --task novelty, not of regress"),
     ("train words.csv -s 2 -v 3", "a detector has no score to cross-validate"),
     ("tune words.csv m -p 1", "-p is an option of --task regress, not of classify"),
-    ("tune words.csv m -s 2", "invalid choice: 'novelty'"),
+    ("tune words.csv m -s 2", "2: a detector has no score to compare: choose --slack and --contamination"),
     ("train words.csv m --gama 1", "unknown option --gama: did you mean --gamma"),
     ("train words.csv m --gama=1", "unknown option --gama: did you mean --gamma"),
     ("predict words.csv m --kernel rbf", "unknown option --kernel: it is an option of train, tune"),

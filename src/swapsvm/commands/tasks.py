@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
@@ -31,6 +32,15 @@ def task_named(text: str) -> str:
     if text in REFUSED_TYPES:
         raise argparse.ArgumentTypeError(f"{text}: {REFUSED_TYPES[text]}")
     return LIBSVM_TYPES.get(text, text)
+
+
+def task_among(tasks: Sequence[str], text: str) -> str:
+    """The same for a verb that serves only these tasks."""
+    task = task_named(text)
+    if task == NOVELTY and task not in tasks:
+        reason = "a detector has no score to compare: choose --slack and --contamination of `swapsvm train`"
+        raise argparse.ArgumentTypeError(f"{text}: {reason}")
+    return task
 
 
 def task_of(model: BaseEstimator) -> str:
