@@ -28,7 +28,7 @@ LAYERS = [
     ["selection", "reduction", "dask", "explain"],
     ["files"],
     ["study", "plotting"],
-    ["demo", "commands", "cli"],
+    ["demo", "commands", "cli", "__main__"],
 ]
 LEARNING = ("fitting", "estimators", "selection", "reduction", "dask", "files", "explain")  # know scikit-learn
 DRAWINGS = ("curve_figures", "diagram", "drawing", "figures", "sketch", "tuning_figures")

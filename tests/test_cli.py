@@ -205,3 +205,23 @@ def test_an_estimator_loads_only_what_it_needs():
     others = {name for name in found if not name.startswith("swapsvm.")}
     assert not {name.partition(".")[0] for name in others} & {"scipy", "matplotlib", "pandas", "rich", "onnx"}
     assert not {"swapsvm.selection", "swapsvm.reduction", "swapsvm.files", "sklearn.model_selection"} & {*found}
+
+
+def test_an_interruption_that_an_import_swallows_still_counts(tmp_path):
+    (tmp_path / "swallowing.py").write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept:\n    pass\n"
+    )
+    program = (
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.path.append({str(tmp_path)!r})\n"
+        "from swapsvm.commands.listening import Listening\n"
+        "Listening.__enter__, enter = lambda self: (enter(self), __import__('swallowing'))[0], Listening.__enter__\n"
+        "from swapsvm.cli import main\nsys.exit(main(['train', 'none', 'model']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "swapsvm: interrupted\n")
+
+
+def test_the_package_runs_as_a_module():
+    ended = subprocess.run([sys.executable, "-m", "swapsvm", "--version"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, f"swapsvm {swapsvm.__version__}\n")

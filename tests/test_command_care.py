@@ -235,3 +235,31 @@ def test_a_pipeline_reads_all_shards_and_says_that_it_must(folder, capsys):
     for name in ("piped", "matrix"):
         line = refused(capsys, "predict", "data.svm", name, "--memory", "1G")
         assert "--memory: a pipeline or a precomputed kernel needs all rows in memory" in line
+
+
+def test_a_text_of_libsvm_serves_the_rows_that_it_was_trained_on(folder, capsys):
+    (folder / "wide.svm").write_text("".join(f"{k % 2} 1:{k % 2}{' 9:0.01' * (k > 30)}\n" for k in range(32)))
+    ran(capsys, "train", "wide.svm", "wide.libsvm", "-q", "--max-vectors", 2)
+    assert "100%" in ran(capsys, "predict", "wide.svm", "wide.libsvm", "labels")
+    text = (folder / "wide.libsvm").read_text()
+    assert "9:0.0" in text
+    (folder / "short.libsvm").write_text(text.replace(" 9:0.0", ""))  # as LIBSVM writes it
+    assert main(["predict", "wide.svm", "short.libsvm", "others"]) == 0
+    said = capsys.readouterr().err
+    assert said == "swapsvm: warning: wide.svm: has a feature 9; short.libsvm mentions 1, the others are 0 there\n"
+    assert (folder / "others").read_text() == (folder / "labels").read_text()
+
+
+def test_errors_about_labels_name_the_option_where_it_exists(folder, capsys):
+    rows = "".join(f"{k / 7},{k % 3}\n" for k in range(40))
+    (folder / "bare.csv").write_text("a,b\n" + rows)
+    (folder / "bare.svm").write_text(rows.replace(",", " 1:"))
+    assert "or name the label column with --label" in refused(capsys, "train", "bare.csv", "m")
+    assert "--label" not in refused(capsys, "train", "bare.svm", "m")
+
+
+@pytest.mark.parametrize("request_", ["info {}", "predict data.svm {}", "convert {} again"])
+def test_onnx_is_not_read_and_the_message_says_where_it_is(request_, folder, capsys):
+    ran(capsys, "convert", "model", "model.onnx")
+    said = refused(capsys, *request_.format("model.onnx").split())
+    assert "model.onnx: ONNX models are written here, but not read: use onnxruntime" in said

@@ -333,3 +333,27 @@ def test_models_with_a_budget_of_vectors(name, tmp_path):
     our_labels, our_values = ours(model, rows)
     assert_allclose(their_values, our_values, atol=1e-6)
     assert_array_equal(their_labels, our_labels)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_number_of_features_survives_the_text(kernel, tmp_path):
+    rows, labels = DATA["iris"]()
+    model = SVC(kernel=kernel, gamma=0.05).fit(sp.csr_matrix(np.pad(rows, ((0, 0), (0, 3)))), labels)
+    export_libsvm(model, tmp_path / "model.libsvm")
+    again = import_libsvm(tmp_path / "model.libsvm")
+    assert again.n_features_in_ == 7
+    wide = sp.csr_matrix(np.pad(rows, ((0, 0), (0, 3)), constant_values=0.5))
+    their_values = judged(svmutil.svm_load_model(str(tmp_path / "model.libsvm")), wide)[1]
+    assert_allclose(their_values, ours(model, wide)[1], rtol=1e-6, atol=1e-6)
+    assert_allclose(ours(again, wide)[1], ours(model, wide)[1], rtol=1e-9, atol=1e-12)
+
+
+def test_libsvms_own_text_takes_wider_rows_as_libsvm_does(tmp_path):
+    theirs = svmutil.svm_train(y, sp.csr_matrix(X), "-q -g 0.1")
+    svmutil.svm_save_model(str(tmp_path / "theirs.libsvm"), theirs)
+    wide = np.pad(X, ((0, 0), (0, 2)), constant_values=0.7)
+    ported = import_libsvm(tmp_path / "theirs.libsvm", n_features=6)
+    assert_allclose(ours(ported, wide)[1], judged(theirs, wide)[1], rtol=1e-6, atol=1e-9)
+    for bad in (0, 3):
+        with pytest.raises(ValueError, match=r"n_features=0 must be at least 1|line \d+.*4"):
+            import_libsvm(tmp_path / "theirs.libsvm", n_features=bad)

@@ -15,8 +15,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"swapsvm {__version__}\n")
         return 0
     try:
-        from .commands.program import run
-    except KeyboardInterrupt:  # the import takes a second
+        from .commands.listening import Listening
+
+        with Listening():
+            from .commands.program import run
+    except KeyboardInterrupt:
         sys.stderr.write("swapsvm: interrupted\n")
         return 130
     return run(words)

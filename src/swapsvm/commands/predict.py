@@ -7,10 +7,15 @@ import sys
 import time
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
+from ..arrays import Matrix
 from ..container import require
+from ..datasets import Shards
 from ..files.label_lines import to_line
-from ..files.model_files import read_model
+from ..files.libsvm import import_libsvm
+from ..files.model_files import format_of_model, read_model
 from ..files.steps import first_step
 from ..writing import whole_file
 from .output import Facts, answer, say, warn, warnings_in_lines
@@ -47,6 +52,7 @@ def run_predict(arguments: argparse.Namespace) -> None:
         not whole or arguments.memory is None, "--memory: a pipeline or a precomputed kernel needs all rows in memory"
     )
     read, y = read_data(arguments, Need(first_step(model).n_features_in_, labels=False), sharded=not whole)
+    model = with_room(model, arguments, read)
     X = rows_for(model, read, arguments.data)
     say(f"predicting {X.shape[0]} rows")
     started = time.perf_counter()
@@ -58,6 +64,16 @@ def run_predict(arguments: argparse.Namespace) -> None:
     score = score_of(task, predicted, y)
     name = "values" if task == REGRESS else "labels"
     deliver(arguments, {**facts, **score.facts}, name, predicted, score.text)
+
+
+def with_room(model: BaseEstimator, arguments: argparse.Namespace, X: Matrix | Shards) -> BaseEstimator:
+    """A model of LIBSVM's text with all features of these rows: how many it was trained on, the text does not tell."""
+    n_features = first_step(model).n_features_in_
+    if format_of_model(arguments.model) != "libsvm" or not sp.issparse(X) or X.shape[1] <= n_features:
+        return model
+    found = f"{arguments.data}: has a feature {X.shape[1]}"
+    warn(f"{found}; {arguments.model} mentions {n_features}, the others are 0 there")
+    return import_libsvm(arguments.model, X.shape[1])
 
 
 def warn_of_other_labels(name: str, y: np.ndarray, classes: np.ndarray) -> None:

@@ -110,9 +110,13 @@ def read_data_set(name: str) -> Table:
 
 def check_label_is_known(arguments: argparse.Namespace) -> None:
     """Ask which column is the label where a wrong guess would go unnoticed, as nothing is learned from it."""
-    has_columns = (arguments.format or format_of(arguments.data)) in WITH_COLUMNS
-    if has_columns and arguments.label is None:
+    if has_columns(arguments) and arguments.label is None:
         raise ValueError(f"{arguments.data}: is one of its columns a label? Name it with --label, or use --label 0")
+
+
+def has_columns(arguments: argparse.Namespace) -> bool:
+    """Whether any column of DATA can be the label."""
+    return (arguments.format or format_of(arguments.data)) in WITH_COLUMNS
 
 
 def fitted_to(n_features: int, X: Matrix, name: str, *, of: str = "the model was trained on") -> Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
@@ -33,6 +34,15 @@ def task_named(text: str) -> str:
     return LIBSVM_TYPES.get(text, text)
 
 
+def task_among(tasks: Sequence[str], text: str) -> str:
+    """The same for a verb that serves only these tasks."""
+    task = task_named(text)
+    if task == NOVELTY and task not in tasks:
+        reason = "a detector has no score to compare: choose --slack and --contamination of `swapsvm train`"
+        raise argparse.ArgumentTypeError(f"{text}: {reason}")
+    return task
+
+
 def task_of(model: BaseEstimator) -> str:
     """The task that a model was trained for."""
     return CLASSIFY if is_classifier(model) else REGRESS if is_regressor(model) else NOVELTY
@@ -47,10 +57,11 @@ def machine_of(model: BaseEstimator) -> Model:
     return machine
 
 
-def checked_targets(task: str | None, y: np.ndarray | None, name: str) -> np.ndarray | None:
+def checked_targets(task: str | None, y: np.ndarray | None, name: str, columns: bool = False) -> np.ndarray | None:
     """What a model of this task learns from labels; ``ValueError`` if they do not suit it.
 
-    Without a task, classes are meant, and labels that look like something else are refused.
+    Without a task, classes are meant, and labels that look like something else are refused. ``columns`` tells whether
+    any column of the file could be the labels.
     """
     if task == NOVELTY:
         return None
@@ -59,7 +70,7 @@ def checked_targets(task: str | None, y: np.ndarray | None, name: str) -> np.nda
     if task == REGRESS:
         return checked_numbers(labels, name)
     if task is None:
-        check_classes(labels, name)
+        check_classes(labels, name, columns)
     return np.array(list(map(str, labels.tolist())), dtype=object) if has_fractions(labels) else labels
 
 
@@ -74,7 +85,7 @@ def checked_numbers(labels: np.ndarray, name: str) -> np.ndarray:
     return labels.astype(np.float64)
 
 
-def check_classes(labels: np.ndarray, name: str) -> None:
+def check_classes(labels: np.ndarray, name: str, columns: bool = False) -> None:
     """Refuse labels that look like numbers to predict, or like names of rows.
 
     Numbers with fractions do. So do more than twenty distinct whole numbers of which at least a tenth are rare, with
@@ -82,7 +93,8 @@ def check_classes(labels: np.ndarray, name: str) -> None:
     measured numbers thin out towards their extremes. Text does if most of more than twenty labels occur only once.
     """
     way_out = f"use --task {REGRESS} to predict numbers, or --task {CLASSIFY} if they are classes"
-    require(not has_fractions(labels), f"{name}: its labels are numbers with fractions: {way_out}")
+    other = ", or name the label column with --label" if columns else ""
+    require(not has_fractions(labels), f"{name}: its labels are numbers with fractions: {way_out}{other}")
     values, counts = np.unique(labels, return_counts=True)
     limit = 1 if is_text(labels) else max(int(RARE_PART * counts.mean()), 1)
     rare = int((counts <= limit).sum())
@@ -91,8 +103,8 @@ def check_classes(labels: np.ndarray, name: str) -> None:
     often = "only once" if limit == 1 else f"at most {limit} times"
     found = f"has {len(values)} distinct labels in {len(labels)} rows, {rare} of them {often}"
     if is_text(labels):
-        raise ValueError(f"{name}: {found}: name the label column with --label, or use --task {CLASSIFY}")
-    raise ValueError(f"{name}: {found}, like measured numbers: {way_out}, or name the label column with --label")
+        raise ValueError(f"{name}: {found}, like names of rows: use --task {CLASSIFY} if they are classes{other}")
+    raise ValueError(f"{name}: {found}, like measured numbers: {way_out}{other}")
 
 
 def check_folds(task: str, folds: int, y: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from ..files.model_files import check_labels, check_target, write_model
 from .info import facts_of, written_report
 from .output import answer, note, say, warn, warnings_in_lines
 from .parser import INTERRUPTED, Parser, Verbs, add_data, add_json, add_memory, add_quiet
-from .reading import Need, check_inputs_stay, check_label_is_known, fitted_to, read_data
+from .reading import Need, check_inputs_stay, check_label_is_known, fitted_to, has_columns, read_data
 from .scores import score_of
 from .tasks import CLASSIFY, NOVELTY, Model, check_folds, checked_targets, task_of
 from .training_options import add_fit, add_problem, add_task, class_weights, estimator_of, number_of_features
@@ -102,7 +102,7 @@ def read_training(arguments: argparse.Namespace) -> tuple[Matrix, np.ndarray | N
         check_finite(X, arguments.data)
     if arguments.features is not None and not in_files:
         X = fitted_to(arguments.features, X, arguments.data, of="--features asks for")
-    return X, checked_targets(task, y, arguments.data)
+    return X, checked_targets(task, y, arguments.data, has_columns(arguments))
 
 
 def check_finite(X: Matrix, name: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..kernels import GAMMA_RULES, KERNELS
 from ..models import SCHEMES
 from ..solvers import SOLVERS
 from .parser import Parser
-from .tasks import CLASSIFY, LIBSVM_TYPES, NOVELTY, REGRESS, TASKS, Model, task_named
+from .tasks import CLASSIFY, LIBSVM_TYPES, NOVELTY, REGRESS, TASKS, Model, task_among
 
 LIBSVM_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # by LIBSVM's number
 WEIGHT = re.compile(r"-w(?P<label>[^=]+)")
@@ -62,7 +63,7 @@ def add_task(parser: Parser, tasks: Sequence[str] = TASKS) -> None:
     text = (
         f"what to learn, by name or LIBSVM's number: {numbers} (default: {CLASSIFY}, if the labels look like classes)"
     )
-    parser.add_argument("-s", "--task", type=task_named, choices=tasks, help=text)
+    parser.add_argument("-s", "--task", type=partial(task_among, tasks), choices=tasks, help=text)
 
 
 def add_problem(parser: Parser) -> None:

@@ -8,6 +8,7 @@ The layout of ``models.Pairwise`` is LIBSVM's for more than two classes; of two 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -168,12 +169,12 @@ EXPORTS: dict[type, Export] = {
 # ---- reading ------------------------------------------------------------------------------------------------------
 
 
-def import_libsvm(path: PathLike) -> BaseEstimator:
+def import_libsvm(path: PathLike, n_features: int | None = None) -> BaseEstimator:
     """Read a LIBSVM model as an SVC, SVR or OneClassSVM.
 
     It computes LIBSVM's values, and the same labels except for ties (see ``export_libsvm``). The file does not describe
-    the training: ``stop_reason_`` is ``"imported"``, the gap is infinite, ``support_`` is 0, 1, ..., parameters such as
-    C and epsilon are the defaults, and ``n_features_in_`` is the largest index that occurs.
+    the training: ``stop_reason_`` is ``"imported"``, the gap is infinite, ``support_`` is 0, 1, ..., and parameters
+    such as C and epsilon are the defaults.
 
     Parameters
     ----------
@@ -181,6 +182,9 @@ def import_libsvm(path: PathLike) -> BaseEstimator:
         A model of type c_svc or nu_svc (an SVC), epsilon_svr or nu_svr (an SVR) or one_class (a OneClassSVM, whose
         coefficients sum to nu times the number of rows) with kernel linear, polynomial, rbf or sigmoid. Probabilities
         are ignored.
+    n_features : int, optional
+        Number of features of the rows to predict; by default the largest index that occurs. LIBSVM does not write it,
+        and support vectors can lack the last features; ``export_libsvm`` writes a zero of the last one.
 
     Returns
     -------
@@ -191,8 +195,10 @@ def import_libsvm(path: PathLike) -> BaseEstimator:
     ValueError
         If the text is malformed; the message has the file and the line.
     """
+    columns = 0 if n_features is None else operator.index(n_features)
+    require(columns >= (n_features is not None), f"n_features={n_features} must be at least 1")
     with opened(path) as file:
-        text = read_text(enumerate(map(bytes.strip, file), start=1))
+        text = read_text(enumerate(map(bytes.strip, file), start=1), columns)
         model = IMPORTS[text.svm_type](text)
         model.set_fitted(
             n_features_in_=text.rows.shape[1],

@@ -63,14 +63,21 @@ class Text:
         yield from self._vector_lines()
 
     def _vector_lines(self) -> Iterator[str]:
+        last = self._last_feature()
         for row, numbers in enumerate(self.coef.tolist()):
             part = slice(self.rows.indptr[row], self.rows.indptr[row + 1])
             entries = zip(self.rows.indices[part].tolist(), self.rows.data[part].tolist(), strict=True)
-            yield " ".join([*map(repr, numbers), *(f"{index + 1}:{value!r}" for index, value in entries)])
+            yield " ".join([*map(repr, numbers), *(f"{index + 1}:{value!r}" for index, value in entries), *last])
+            last = []
+
+    def _last_feature(self) -> list[str]:
+        """A zero of the last feature if no vector has it: the header has no place for their number."""
+        width = self.rows.shape[1]
+        return [] if width - 1 in self.rows.indices else [f"{width}:0.0"]
 
 
-def read_text(lines: Lines) -> Text:
-    """The content of a model text, or ``ValueError`` with the line."""
+def read_text(lines: Lines, n_features: int = 0) -> Text:
+    """The content of a model text, or ``ValueError`` with the line; 0: as many features as the largest index."""
     header = _read_header(lines)
     for key in EXPECTED:
         require(key in header, f"its header has no {key}")
@@ -82,7 +89,7 @@ def read_text(lines: Lines) -> Text:
     labels, counts = _classes(header, n_classes, total, len(rho)) if kind in CLASSIFIERS else ([], [])
     one = n_classes == 2 and len(rho) == 1
     require(labels or one, f"a {kind} has one function: nr_class 2 and one number of rho, not {n_classes}, {len(rho)}")
-    coef, rows = _read_vectors(lines, n_classes, total)
+    coef, rows = _read_vectors(lines, n_classes, total, n_features)
     return Text(kind, _read_kernel(header), rho, coef, rows, labels, counts)
 
 
@@ -128,9 +135,9 @@ def _read_kernel(header: dict[str, list[bytes]]) -> Kernel:
     return kernel
 
 
-def _read_vectors(lines: Lines, n_classes: int, total: int) -> tuple[np.ndarray, sp.csr_matrix]:
+def _read_vectors(lines: Lines, n_classes: int, total: int, n_features: int) -> tuple[np.ndarray, sp.csr_matrix]:
     """Coefficients, (total, n_classes - 1), and support vectors; memory grows with the lines, not with ``total``."""
-    reader, coefs, found = SvmlightReader(0), array("d"), 0
+    reader, coefs, found = SvmlightReader(n_features), array("d"), 0
     for number, line in lines:
         if not line:
             continue

@@ -39,6 +39,9 @@ def format_of_model(path: PathLike) -> str:
         return "libsvm"
     if head == MODEL.magic:
         return "native"
+    if Path(path).suffix.lower() == ".onnx":
+        way_out = "use onnxruntime, or name the model from which it was made"
+        raise ValueError(f"{path}: ONNX models are written here, but not read: {way_out}")
     raise ValueError(f"{path}: is neither a model saved by swapsvm nor one of LIBSVM")
 
 

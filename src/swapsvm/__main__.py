@@ -1,0 +1,7 @@
+"""``python -m swapsvm``: the command ``swapsvm``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())
