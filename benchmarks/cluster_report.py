@@ -24,7 +24,7 @@ AGREEMENT = 0.20  # of the predicted seconds
 ROWS, WORKERS, CORES, PARTS_PER_WORKER = (1e8, 1e9), (10, 100, 1000), 4, 4
 MOST_BYTES, MOST_SECONDS = 256e9, 86400.0  # of a large driver, and a day
 VERBS = {
-    ("products", "values"): "sweeps",
+    ("products", "values", "symmetric"): "sweeps",
     ("column_products", "column_sums", "quadratic_sums"): "products with landmarks",
     ("residuals",): "residuals of landmarks",
 }
@@ -43,10 +43,10 @@ chunks, half of them on each worker. Start of the cluster, imports and a fit of 
 process of the client holds the scheduler as well. Processor seconds are those of all processes; for the local fit
 without the idle workers. The count of kernel values is the solver's own."""
 
-VALUES = """Kernel values of fits in memory, and of passes over the same rows. In memory, sweeps over the support
-compute the value of two rows once and use it for both; a pass computes both. Surrogate steps keep their features of
-all rows in memory; where rows lie elsewhere, each product with these features is a pass that computes the kernel
-values with the landmarks again."""
+VALUES = """Kernel values of fits in memory, and of passes over the same rows. Sweeps over 8192 or more support
+vectors compute the value of two of them once and use it for both, in memory and in passes. Surrogate steps keep their
+features of all rows in memory; where rows lie elsewhere, each product with these features is a pass that computes the
+kernel values with the landmarks again."""
 
 MODEL = """## What many workers would need, on paper
 

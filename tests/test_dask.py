@@ -18,6 +18,8 @@ import swapsvm
 from swapsvm import Checkpoint, ConvergenceWarning
 from swapsvm.datasets import Shards
 from swapsvm.kernels import Linear, Rbf, Sum
+from swapsvm.passes import kernel as kernel_passes
+from swapsvm.passes import sharded
 from swapsvm.passes.files import FileRows
 
 dask = pytest.importorskip("dask")
@@ -74,6 +76,18 @@ def test_any_chunks_give_the_same_model(client, chunks):
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
     np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
     assert model.n_passes_ > 2 and model.n_tasks_ >= model.n_passes_
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_products_of_rows_with_themselves_give_the_same_model(client, chunks, monkeypatch):
+    """Made of pairs of blocks that the workers cut out of the chunks; with the same bits as from files."""
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+    rows = dask_rows.DaskRows(client, client.compute(list(chunked(X, *CHUNKS[chunks]).to_delayed().ravel())))
+    model, expected = swapsvm.SVC(n_jobs=1).fit(rows, Y), swapsvm.SVC(n_jobs=1).fit(in_files(), Y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+    assert rows.tasks > len(rows.blocks(model.support_, model.dual_coef_[0])) ** 2 / 2
 
 
 def test_columns_in_chunks_and_unknown_lengths(client):
@@ -247,6 +261,44 @@ def test_tasks_work_on_all_pieces_of_a_worker(client, in_turn, monkeypatch):
     assert len(in_turn.each_row(work)) == 10 and in_turn.tasks - before == 10
 
 
+NOISY = RNG.standard_normal((12_000, 8)).astype(np.float32)
+NOISY_Y = np.sign(NOISY[:, 0] * NOISY[:, 1] + RNG.standard_normal(len(NOISY)))
+
+
+def test_kernel_values_with_landmarks_are_kept_where_there_is_memory(client, monkeypatch):
+    """The same bits with and without; they are computed once instead of in each product."""
+    computed = []
+    monkeypatch.setattr(dask_rows.DaskRows, "perform", _noting_verbs(dask_rows.DaskRows.perform, computed))
+    parts = (chunked(NOISY, 5000, 2000), NOISY_Y)
+    kept = SVC(C=0.5).fit(*parts)
+    assert "surrogate" in set(kept.trace_["kind"])
+    assert "residuals" in computed and not {"column_products", "column_sums", "quadratic_sums"} & set(computed)
+    monkeypatch.setattr(dask_rows, "COLUMNS_PART", 10**9)
+    again = SVC(C=0.5).fit(*parts)
+    assert {"column_products", "column_sums", "quadratic_sums"} <= set(computed)
+    np.testing.assert_array_equal(kept.dual_coef_, again.dual_coef_)
+    np.testing.assert_array_equal(kept.primal_value_, again.primal_value_)
+
+
+def _noting_verbs(perform, found):
+    def noted(self, work, *arguments):
+        found.append(work.verb.__name__)
+        return perform(self, work, *arguments)
+
+    return noted
+
+
+def test_a_worker_killed_with_kept_kernel_values_costs_time_only(monkeypatch):
+    """They are computed again."""
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        expected = SVC(C=0.5).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        killer = Killing(client)
+        monkeypatch.setattr(dask_rows.KeptOnWorkers, "each", killer.around(dask_rows.KeptOnWorkers.each))
+        model = SVC(C=0.5).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        assert killer.done
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
 def test_pieces_worked_on_together_take_a_part_of_the_memory(in_turn):
     in_turn._limits = [4 * dask_rows.BATCH_PART * 300 * X.itemsize * X.shape[1]]
     in_turn.look  # noqa: B018
@@ -328,6 +380,35 @@ def test_a_killed_worker_costs_time_only():
         assert killed.done
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
     np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+
+
+def test_a_worker_killed_between_blocks_costs_time_only(monkeypatch):
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+    expected = swapsvm.SVC(**HARD).fit(in_files(), Y)
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        killer = Killing(client)
+        monkeypatch.setattr(dask_rows.DaskRows, "meet", killer.around(dask_rows.DaskRows.meet))
+        model = SVC(client=client, **HARD).fit(chunked(X, 700, 700, 700), Y)
+        assert killer.done
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+class Killing:
+    """Kills a worker when the first result of some work has arrived."""
+
+    def __init__(self, client):
+        self.worker, self.done = next(iter(client.run(os.getpid).values())), False
+
+    def around(self, work):
+        def with_a_loss(*arguments):
+            for found in work(*arguments):
+                yield found
+                if not self.done:
+                    os.kill(self.worker, signal.SIGKILL)
+                    self.done = True
+
+        return with_a_loss
 
 
 def test_without_a_scheduler_the_fit_ends_and_its_checkpoint_goes_on(tmp_path):

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM
 from swapsvm.datasets import Shards
+from swapsvm.gram import Gram
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
-from swapsvm.passes import Arithmetic, KernelPasses
+from swapsvm.passes import Arithmetic, KernelPasses, sharded
+from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows, opened
 from swapsvm.passes.look import digest_of
 
@@ -93,6 +95,61 @@ def test_bits_do_not_depend_on_the_cut_or_on_threads(cut, n_jobs):
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
     np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
     assert "surrogate" not in set(model.trace_["kind"])  # sums over all rows do depend on the cut
+
+
+@pytest.fixture
+def few_are_symmetric(monkeypatch):
+    """Products of 200 rows with themselves or more are made block by block."""
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_products_of_rows_with_themselves_do_not_depend_on_the_cut(cut, few_are_symmetric, monkeypatch):
+    met = []
+    monkeypatch.setattr(sharded.Meeting, "of", _noting(sharded.Meeting.of, met))
+    model, expected = SVC(n_jobs=2).fit(shards(X, CUTS[cut]), Y), SVC(n_jobs=1).fit(shards(X), Y)
+    assert len(met) > 20
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+    plain = SVC().fit(X, Y)
+    assert model.primal_value_ >= plain.dual_value_ and plain.primal_value_ >= model.dual_value_
+
+
+def _noting(method, calls):
+    def noted(self, *arguments):
+        calls.append(arguments)
+        return method(self, *arguments)
+
+    return noted
+
+
+@pytest.mark.parametrize("kernel", [Rbf(0.4), Laplacian(0.2), Poly(0.5, 1.0, 2)], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_are_multiplied_with_themselves_once(kernel, storage, exact, few_are_symmetric):
+    """The sums of all pairs of blocks, within the bounds that certificates take; each kernel value counts once."""
+    rows = X if storage == "dense" else SPARSE.astype(np.float32)
+    listed, coef = RNG.permutation(len(X))[:1500], RNG.standard_normal(1500)
+    passes = KernelPasses(FileRows(shards(rows, limit=LIMIT)), Arithmetic(kernel, single=True, threads=1))
+    found = passes.symmetric(listed, listed, coef, exact, None)
+    bound = passes.rounding(listed, listed, coef, exact, None)
+    every = np.arange(1500, dtype=np.int32)
+    exactly = Gram(kernel, rows[listed].astype(np.float64)).core.block(every, every) @ coef
+    assert np.all(np.abs(found - exactly) <= bound + 1e-9)
+    gram = Gram(kernel, FileRows(shards(rows, limit=LIMIT)))
+    gram.core.own_product(np.arange(3000, dtype=np.int32), np.sort(listed).astype(np.int32), coef, exact)
+    assert gram.core.evaluations == 1500 * 1501 // 2 + 1500 * 1500
+
+
+def test_a_row_far_away_changes_the_arithmetic_of_all_pieces():
+    """How distances are computed depends on the largest row of all, not on that of a piece."""
+    far = X.copy()
+    far[2999] = 300.0
+    models = [SVC(gamma=0.2).fit(shards(far, CUTS[cut]), Y) for cut in CUTS]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+        np.testing.assert_array_equal(model.primal_value_, models[0].primal_value_)
 
 
 def test_surrogate_steps_run_on_shards():
