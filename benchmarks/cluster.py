@@ -4,9 +4,9 @@
 
 ``overhead``: ``swapsvm.SVC(n_jobs=2)`` in memory beside ``swapsvm.dask.SVC`` on two local workers of one thread, with
 the rows as 8 chunks on the workers: as it is, which brings rows to the client if they take little memory, and with
-passes over the rows on the workers, as on a large cluster. ``growth``: support and rounds against the number of rows. ``latency``: fits behind
-an imaginary network, beside the seconds that the model of ``cluster_model.py`` predicts. Contenders take turns.
-``report.md`` and its figure are written beside the lines; ``--report`` only writes them.
+passes over the rows on the workers, as on a large cluster. ``growth``: support and rounds against the number of rows.
+``latency``: fits behind an imaginary network, beside the seconds that the model of ``cluster_model.py`` predicts.
+Contenders take turns. ``report.md`` and its figure are written beside the lines; ``--report`` only writes them.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ OVERHEAD = """## Dask on one machine
 
 `SVC(n_jobs=2)` in memory beside `dask.SVC` on a local cluster of two processes with one thread each; rows in 8
 chunks, half of them on each worker. As it is, `dask.SVC` brings these rows to the client, since they take less than 256
-MB and the workers have no more threads than the client. In the last line the rows stay on the workers, as they would if
+MB and the workers have at most four times its threads. In the last line the rows stay on the workers, as they would if
 there were more of either. Start of the cluster, imports and a fit of a few rows are not timed. The
 process of the client holds the scheduler as well. Processor seconds are those of all processes; for the local fit
 without the idle workers. The count of kernel values is the solver's own."""
@@ -50,16 +50,17 @@ without the idle workers. The count of kernel values is the solver's own."""
 VALUES = """Kernel values of fits in memory, and of passes over the same rows. Sweeps over 8192 or more support
 vectors compute the value of two of them once and use it for both, in memory and in passes. Surrogate steps keep their
 features of all rows in memory; where rows lie elsewhere, each product with these features is a pass that computes the
-kernel values with the landmarks again."""
+kernel values with the landmarks again, as in these passes over pieces in one process. Dask's workers keep these values
+if they have memory for them, as they had above."""
 
 MODEL = """## What many workers would need, on paper
 
-Measured, on two workers as above, with passes over their rows: passes, kernel values, bytes, processor seconds of the workers for a kernel value
-and of the client for a row, and the peak of the client's memory. Measured on one machine, below: growth of the
-support, and requests for rows of working sets. Assumed: {round:g} ms for a round trip, {task:g} ms of the scheduler
-for a task, {bandwidth:g} GB/s for each machine; workers with {cores} cores and {parts} parts of X; one more pass
-for each doubling of the rows, requests in proportion to the support, all else in proportion to rows, support or
-their product. Every round takes a task for each part, and nothing overlaps. The client works on one core, as it
+Measured, on two workers as above, with passes over their rows: passes, kernel values, bytes, processor seconds of the
+workers for a kernel value and of the client for a row, and the peak of the client's memory. Measured on one machine,
+below: growth of the support, and requests for rows of working sets. Assumed: {round:g} ms for a round trip, {task:g} ms
+of the scheduler for a task, {bandwidth:g} GB/s for each machine; workers with {cores} cores and {parts} parts of X; one
+more pass for each doubling of the rows, requests in proportion to the support, all else in proportion to rows, support
+or their product. Every round takes a task for each part, and nothing overlaps. The client works on one core, as it
 mostly does. Its peak of memory includes the caches of kernel values and rows, which are limited: for noisy data,
 whose caches are full, gigabytes and seconds of the driver are upper bounds."""
 
@@ -132,9 +133,9 @@ def overhead_of(lines: Sequence[Record]) -> list[str]:
     title = f"### {lines[0]['data']}, {lines[0]['features']} features"
     judged = [f"{FAR[name]}: {judged_of(fits[LOCAL], fits[name])}" for name in FAR]
     least = min(map(len, fits.values()))
-    text = f"Beside the fit in memory {'; '.join(judged)} (target: below {100 * TARGET:.0f} % of the seconds at 10^6 rows)."
+    target = f"Target: below {100 * TARGET:.0f} % of the seconds at 10^6 rows. Medians of {least}, in turns."
     head = (*head, "kernel values", "gap", "support", "load")
-    return [title, "", *table_lines(head, rows), text, f"Medians of {least}, in turns.", ""]
+    return [title, "", *table_lines(head, rows), f"Beside the fit in memory, {'; '.join(judged)}.", target, ""]
 
 
 def judged_of(local: Sequence[Record], far: Sequence[Record]) -> str:

@@ -1,12 +1,15 @@
 """Fits on a real cluster of processes: any chunks, any kind of collection, workers that die."""
 
+import asyncio
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +21,8 @@ import swapsvm
 from swapsvm import Checkpoint, ConvergenceWarning
 from swapsvm.datasets import Shards
 from swapsvm.kernels import Linear, Rbf, Sum
+from swapsvm.passes import Arithmetic, KernelPasses, sharded
 from swapsvm.passes import kernel as kernel_passes
-from swapsvm.passes import sharded
 from swapsvm.passes.files import FileRows
 
 dask = pytest.importorskip("dask")
@@ -344,6 +347,86 @@ import dask.array as da
 from swapsvm.dask import SVC
 SVC().fit(da.zeros((10, 2)), [0, 1] * 5)
 """
+
+
+def test_asynchronous_clients_are_refused():
+    async def fit():
+        settings = {**SETTINGS, "processes": False, "asynchronous": True}
+        async with (
+            distributed.LocalCluster(n_workers=1, **settings) as cluster,
+            distributed.Client(cluster, asynchronous=True) as client,
+        ):
+            SVC(client=client).fit(chunked(X), Y)
+
+    with pytest.raises(ValueError, match="asynchronous Dask clients are not supported"):
+        asyncio.run(fit())
+
+
+def test_threads_are_passed_with_each_task(in_turn, monkeypatch):
+    """Nannies set OMP_NUM_THREADS=1: the threads of the cluster are divided among the tasks instead."""
+    submitted, submit = [], dask_rows.DaskRows._submitted
+    monkeypatch.setattr(
+        dask_rows.DaskRows,
+        "_submitted",
+        lambda self, piece, task, *arguments: submitted.append(arguments) or submit(self, piece, task, *arguments),
+    )
+    monkeypatch.setattr(in_turn, "_threads_there", 8)
+    in_turn.look  # noqa: B018
+    submitted.clear()
+    passes = KernelPasses(in_turn, Arithmetic(Rbf(0.2), single=True, threads=64))
+    monkeypatch.setattr(dask_rows, "LITTLE", 0)
+    passes.product(np.arange(3000), np.arange(9), np.ones(9), False, None)
+    threads = [each.threads for arguments in submitted for each in arguments if isinstance(each, Arithmetic)]
+    assert threads == [4, 4]  # for a task on each of two workers
+
+
+def test_more_data_than_memory_is_spilled():
+    """A worker that may hold a third of X in memory has the rest on disk while the fit goes on."""
+    on_disk = []
+    with (
+        dask.config.set({"distributed.worker.memory.target": X.nbytes / 3 / 2**30}),
+        distributed.LocalCluster(n_workers=1, memory_limit="1GiB", **SETTINGS) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        looking = After(lambda: on_disk.extend(client.run(_pieces_on_disk).values()))
+        model = SVC(client=client, callbacks=[looking]).fit(chunked(X, *[300] * 9), Y)
+        assert model.n_passes_ > 2
+    assert on_disk[0] >= 5
+    np.testing.assert_array_equal(model.dual_coef_, swapsvm.SVC(n_jobs=1).fit(in_files(), Y).dual_coef_)
+
+
+def _pieces_on_disk(dask_worker):
+    return len(dask_worker.data.disk)
+
+
+def test_data_scattered_by_hand_are_lost_with_their_worker():
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        first = sorted(client.nthreads())[0]
+        parts = [client.scatter(part, workers=[first], hash=False) for part in np.array_split(X, 2)]
+        rows = dask_rows.DaskRows(client, parts)
+        rows.look  # noqa: B018
+        os.kill(client.run(os.getpid)[first], signal.SIGKILL)
+        with pytest.raises(dask_rows.ClusterError, match=r"part 0 of X .* was lost and cannot be computed again"):
+            _pass_until_noticed(rows)
+
+
+def _pass_until_noticed(rows):
+    """The scheduler takes a moment to notice that a worker is lost."""
+    for _ in range(100):
+        rows.each_row(dask_rows.Work(_first_column, None, None, ()))
+        time.sleep(0.1)
+
+
+def test_only_public_names_of_dask_are_used():
+    for file in Path(swapsvm.dask.__file__).parent.glob("*.py"):
+        assert not re.search(r"\b_?client\._|(distributed|dask)(\.\w+)*\._|import _", file.read_text()), file
+
+
+def test_the_model_is_one_node_of_the_graph(client):
+    model = SVC().fit(chunked(X, 1000), Y)
+    lazy = model.predict(chunked(X, *range(100, 2000, 400)))
+    layers = [layer for name, layer in lazy.dask.layers.items() if "SVC" in name]
+    assert len(layers) == 1 and len(layers[0]) == 1
 
 
 def test_no_client_and_closed_ones():

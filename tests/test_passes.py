@@ -258,6 +258,47 @@ def test_a_checkpoint_goes_on_with_other_shards(tmp_path):
         SVC(C=100.0, tol=1e-5, checkpoint=Checkpoint(file)).fit(shards(changed), Y)
 
 
+def test_a_shard_lost_in_the_middle_leaves_the_checkpoint(tmp_path):
+    """The error names it, there is no half-made model, and the fit goes on when the shard is back."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for k, part in enumerate(np.array_split(X, 3)):
+        np.save(folder / f"part-{k}.npy", part)
+    whole = (folder / "part-2.npy").read_bytes()
+    settings = {"C": 100.0, "tol": 1e-5, "checkpoint": Checkpoint(tmp_path / "fit.ckpt", seconds=0)}
+    model = SVC(callbacks=[Truncating(folder / "part-2.npy")], **settings)
+    with pytest.raises(ValueError, match=r"part-2\.npy: has been changed since it was opened"):
+        model.fit(Shards(folder, memory_limit=LIMIT), Y)
+    assert not hasattr(model, "model_")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.ckpt", "rows"]  # nothing half-written
+    (folder / "part-2.npy").write_bytes(whole)
+    again = SVC(max_iter=1, **settings)
+    with pytest.warns(ConvergenceWarning):
+        again.fit(Shards(folder, memory_limit=LIMIT), Y)
+    assert again.n_iter_[0] > 1  # counted from the first fit on
+
+
+class Truncating:
+    """A callback that cuts a file short once there is a checkpoint."""
+
+    def __init__(self, file):
+        self.file, self.calls = file, 0
+
+    def __call__(self, progress):
+        self.calls += 1
+        if self.calls == 3:
+            self.file.write_bytes(self.file.read_bytes()[:1000])
+
+
+def test_labels_only_in_the_last_shard():
+    order = np.argsort(THREE, kind="stable")
+    rows, y = X[order], THREE[order]
+    last = int(np.flatnonzero(y == 2)[0])
+    model, expected = SVC().fit(shards(rows, (1000, last)), y), SVC().fit(rows, y)
+    assert model.classes_.tolist() == [0, 1, 2] and np.all(model.relative_gap_ <= model.tol)
+    np.testing.assert_allclose(model.primal_value_, expected.primal_value_, rtol=2e-3)
+
+
 class Slow(Shards):
     """Shards of a slow disk."""
 

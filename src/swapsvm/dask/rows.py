@@ -351,6 +351,8 @@ class DaskRows(ShardedRows):
                 wait([future], timeout=WAIT)
             except TimeoutError:
                 self._check_client(piece)
+            except CancelledError:  # its data were lost, as its result will say
+                return
             if token is not None and token.stopped:
                 raise Stopped
 
