@@ -264,20 +264,27 @@ def test_tasks_work_on_all_pieces_of_a_worker(client, in_turn, monkeypatch):
     assert len(in_turn.each_row(work)) == 10 and in_turn.tasks - before == 10
 
 
-NOISY = RNG.standard_normal((12_000, 8)).astype(np.float32)
+NOISY = RNG.standard_normal((12_000, 24)).astype(np.float32)
 NOISY_Y = np.sign(NOISY[:, 0] * NOISY[:, 1] + RNG.standard_normal(len(NOISY)))
+SMOOTH = {"C": 0.5, "gamma": 0.02}
 
 
-def test_kernel_values_with_landmarks_are_kept_where_there_is_memory(client, monkeypatch):
+@pytest.fixture
+def room_for_landmarks(monkeypatch):
+    """But not for these rows."""
+    monkeypatch.setattr(dask_rows, "largest_automatic_cache", lambda: 10 * ROOM)
+
+
+def test_kernel_values_with_landmarks_are_kept_where_there_is_memory(client, monkeypatch, room_for_landmarks):
     """The same bits with and without; they are computed once instead of in each product."""
     computed = []
     monkeypatch.setattr(dask_rows.DaskRows, "perform", _noting_verbs(dask_rows.DaskRows.perform, computed))
     parts = (chunked(NOISY, 5000, 2000), NOISY_Y)
-    kept = SVC(C=0.5).fit(*parts)
+    kept = SVC(**SMOOTH).fit(*parts)
     assert "surrogate" in set(kept.trace_["kind"])
     assert "residuals" in computed and not {"column_products", "column_sums", "quadratic_sums"} & set(computed)
     monkeypatch.setattr(dask_rows, "COLUMNS_PART", 10**9)
-    again = SVC(C=0.5).fit(*parts)
+    again = SVC(**SMOOTH).fit(*parts)
     assert {"column_products", "column_sums", "quadratic_sums"} <= set(computed)
     np.testing.assert_array_equal(kept.dual_coef_, again.dual_coef_)
     np.testing.assert_array_equal(kept.primal_value_, again.primal_value_)
@@ -291,13 +298,13 @@ def _noting_verbs(perform, found):
     return noted
 
 
-def test_a_worker_killed_with_kept_kernel_values_costs_time_only(monkeypatch):
+def test_a_worker_killed_with_kept_kernel_values_costs_time_only(monkeypatch, room_for_landmarks):
     """They are computed again."""
     with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
-        expected = SVC(C=0.5).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        expected = SVC(**SMOOTH).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
         killer = Killing(client)
         monkeypatch.setattr(dask_rows.KeptOnWorkers, "each", killer.around(dask_rows.KeptOnWorkers.each))
-        model = SVC(C=0.5).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        model = SVC(**SMOOTH).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
         assert killer.done
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
 

@@ -18,6 +18,7 @@ from swapsvm.passes import Arithmetic, KernelPasses, sharded
 from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows, opened
 from swapsvm.passes.look import digest_of
+from swapsvm.solvers.policy import Outlook
 
 from .pressing import Press
 from .test_primal_dual import svm_values
@@ -153,12 +154,20 @@ def test_a_row_far_away_changes_the_arithmetic_of_all_pieces():
 
 
 def test_surrogate_steps_run_on_shards():
-    rows = RNG.standard_normal((12_000, 8)).astype(np.float32)
+    rows = RNG.standard_normal((12_000, 24)).astype(np.float32)
     y = np.sign(rows[:, 0] * rows[:, 1] + RNG.standard_normal(len(rows)))
-    inside, outside = SVC(C=0.5).fit(rows, y), SVC(C=0.5).fit(shards(rows, (5000,), limit=200_000), y)
+    settings = {"C": 0.5, "gamma": 0.02}
+    inside, outside = SVC(**settings).fit(rows, y), SVC(**settings).fit(shards(rows, (5000,), limit=3_200_000), y)
     for model in (inside, outside):
         assert "surrogate" in set(model.trace_["kind"]) and model.relative_gap_ <= model.tol
     assert outside.primal_value_ >= inside.dual_value_ and inside.primal_value_ >= outside.dual_value_
+
+
+def test_landmarks_take_a_part_of_the_limit():
+    """Their matrices have a column for each of them, however few the rows in memory may be."""
+    outlook = {"rows": 10**6, "support": 5e5, "work": 30.0, "ridge": 1.0, "diagonal": 1.0, "largest_set": 1000.0}
+    counts = [Outlook(most_features=numbers, **outlook).worthwhile_counts() for numbers in (1e5, 1e6, 1e9)]
+    assert counts[0] == [] and max(counts[1]) == 256 and max(counts[2]) == 4096
 
 
 @pytest.mark.parametrize("budget", [SVC(max_vectors=50), SVR(max_vectors=50)], ids=["SVC", "SVR"])

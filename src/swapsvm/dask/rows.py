@@ -147,7 +147,7 @@ class DaskRows(ShardedRows):
     def fit_here(self) -> bool:
         """Whether a fit of all rows here takes less time than passes over them.
 
-        In memory a fit keeps features and uses the symmetry of kernel values; passes compute both again.
+        Passes take up to twice the processor time of a fit in memory, and wait for the network.
         """
         return sum(self._sizes) <= self.room / KEPT_PART and self._threads_there <= AHEAD * self._threads_here
 

@@ -194,6 +194,7 @@ class VariableFeatures:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
     wide = False  # whether there are too many columns for a factor of Z' diag(w) Z
+    _part = PART
 
     def __init__(self, problem: Quadratic, count: int) -> None:
         own = problem.signs != 0  # the slack vertex has no kernel values
@@ -234,8 +235,8 @@ class VariableFeatures:
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
         scales = np.sqrt(len(listed) / max(len(chosen), 1) * weights).astype(np.float32)
         matrix = np.zeros((self.count, self.count))
-        for first in range(0, len(chosen), PART):
-            part = chosen[first : first + PART]
+        for first in range(0, len(chosen), self._part):
+            part = chosen[first : first + self._part]
             scaled = scales[part, None] * self._some(part.astype(np.int32))
             matrix += scaled.T @ scaled  # of one array with itself: half the work
         return matrix
@@ -259,6 +260,7 @@ class Landmarks(VariableFeatures):
     def _passes(self, core: FullState32 | FullState64, factor: Factor) -> Passes:
         gram = factor.problem.gram
         if is_sharded(gram.X):
+            self._part = int(np.clip(gram.core.cache_budget // (4 * FEATURE_BYTES * self.count), 256, PART))
             return PassFeatures(factor, gram.X, self.rows, lambda: core.token)
         stored = len(self.rows) * self.count * FEATURE_BYTES <= gram.core.cache_budget
         return features_of(core, factor, self.rows) if stored else ComputedFeatures(core, factor, self.rows)
