@@ -12,7 +12,7 @@ import numpy as np
 from swapsvm._core import StopToken
 from swapsvm.arrays import Matrix
 from swapsvm.passes import ShardedRows
-from swapsvm.passes.sharded import Piece, Work
+from swapsvm.passes.sharded import Block, Meeting, Piece, Work, pairs_of
 
 from .cluster_model import Network
 
@@ -44,6 +44,20 @@ class DelayedRows(ShardedRows):
             self.values[work.verb.__name__] += work.vectors.shape[0] * sum(len(piece.places) for piece in pieces)
         sent = _bytes([work.vectors, *work.shared, *(array for own in numbers for array in own)])
         self._wait(len(pieces), sent + _bytes(found))
+        return iter(found)
+
+    def meet(
+        self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """A task for each block, and one for each pair of them, as with Dask."""
+        self.passes += 1
+        every = np.concatenate(self._pieces)
+        found = []
+        for places in pairs_of(len(blocks)):
+            some = [blocks[place] for place in sorted(set(places))]
+            found.append(meeting.of([every[block.rows] for block in some], [block.coef for block in some], token))
+            self.values["symmetric"] += len(some[0].rows) * len(some[-1].rows) // (3 - len(some))
+        self._wait(len(blocks) + len(found), _bytes([sums for parts in found for sums in parts]))
         return iter(found)
 
     def take(self, pieces: Sequence[Piece]) -> list[Matrix]:

@@ -9,13 +9,13 @@ namespace {
 template <class T, class V>
 class FeatureSource final : public Source<V> {
  public:
-  FeatureSource(Rows<T> data, KernelSpec kernel, bool expanded)
+  FeatureSource(Rows<T> data, KernelSpec kernel, bool expanded, const Norm& beyond)
       : data_(data),
         any_rows_(data),
         kernel_(kernel),
         through_w_(kernel.kind == KernelKind::linear && !expanded),
         norms_(through_w_ ? Norms{} : norms_of(data)) {
-    const double units = expanded ? 0.0 : units_lost(data, norms_, norms_, kernel);
+    const double units = expanded ? 0.0 : units_lost(data, norms_, {beyond}, kernel);
     differences_ = !expanded && needs_differences<V>(data, kernel, units);
     exact_differences_ = !expanded && needs_differences<double>(data, kernel, units);
     certificate_differences_ = !expanded && certificate_needs_differences<V>(data, kernel, units);
@@ -82,6 +82,13 @@ class FeatureSource final : public Source<V> {
     compute(data_, rows, kernel_, coef, out, team, differences(data_, exact));
   }
 
+  void mutual_product(const Side& left, const Side& right, bool exact, const Team& team) const override {
+    if (!symmetry_pays(std::min(left.rows.count, right.rows.count), exact))
+      return Source<V>::mutual_product(left, right, exact, team);
+    const auto compute = exact ? swapsvm::mutual_product<T, double> : swapsvm::mutual_product<T, V>;
+    compute(data_, kernel_, left, right, team, differences(data_, exact));
+  }
+
   bool symmetry_pays(int64_t rows, bool exact) const override {
     return !linear_rows() && (exact ? swapsvm::symmetry_pays<double> : swapsvm::symmetry_pays<V>)(data_.features, rows);
   }
@@ -131,13 +138,14 @@ class FeatureSource final : public Source<V> {
 }  // namespace
 
 template <class V>
-std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded) {
+std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded,
+                                          const Norm& beyond) {
   const auto make = [&](const auto& rows) -> std::unique_ptr<Source<V>> {
-    return std::make_unique<FeatureSource<std::decay_t<decltype(*rows.data)>, V>>(rows, kernel, expanded);
+    return std::make_unique<FeatureSource<std::decay_t<decltype(*rows.data)>, V>>(rows, kernel, expanded, beyond);
   };
   return std::visit(make, data);
 }
-template std::unique_ptr<Source<float>> feature_source(const AnyRows&, const KernelSpec&, bool);
-template std::unique_ptr<Source<double>> feature_source(const AnyRows&, const KernelSpec&, bool);
+template std::unique_ptr<Source<float>> feature_source(const AnyRows&, const KernelSpec&, bool, const Norm&);
+template std::unique_ptr<Source<double>> feature_source(const AnyRows&, const KernelSpec&, bool, const Norm&);
 
 }  // namespace swapsvm

@@ -11,8 +11,6 @@ constexpr int64_t kSolved = 256;      // rows of one triangular solve
 constexpr int64_t kLeastChunk = 512;  // rows
 constexpr int64_t kMostChunks = 256;
 constexpr int64_t kTogether = 8;  // rows that stay in the first-level cache between the two halves of quadratic()
-constexpr int64_t kTile =
-    1 << 19;  // computed numbers: few enough for a cache, and many for landmarks that are packed for each tile
 
 }  // namespace
 
@@ -110,9 +108,24 @@ std::vector<double> Passes::quadratic(const double* w, const double* v) const {
   });
 }
 
-template <class V>
-int64_t KernelColumns<V>::tile_rows() const {
+int64_t Passes::rows_of_a_tile() const {
+  constexpr int64_t kTile = 1 << 19;  // few enough for a cache, and many for landmarks that are packed for each tile
   return std::max<int64_t>(kTogether, kTile / stride_ / kTogether * kTogether);
+}
+
+GivenColumns::GivenColumns(const float* numbers, int64_t rows, int64_t stride, int64_t columns, int threads)
+    : Passes(rows, columns), numbers_(numbers), threads_(threads) {
+  if (stride != stride_) throw std::invalid_argument("rows of another length");
+}
+
+template <class V>
+std::vector<float> KernelColumns<V>::numbers() const {
+  std::vector<float> out(size_t(rows_ * stride_));
+  parallel_chunks(rows_, tile_rows(), team(), [&](int64_t begin, int64_t count) {
+    std::vector<float> scratch;
+    std::copy_n(tile(begin, count, scratch), count * stride_, &out[size_t(begin * stride_)]);
+  });
+  return out;
 }
 
 template <class V>

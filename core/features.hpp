@@ -40,6 +40,7 @@ class Passes {
 
  protected:
   Passes(int64_t rows, int64_t columns);
+  int64_t rows_of_a_tile() const;  // of computed numbers
 
   virtual Team team() const = 0;
   virtual int64_t tile_rows() const = 0;  // at most
@@ -87,6 +88,20 @@ class Features final : public Passes {
   std::vector<double> residual_;
 };
 
+// K_:F, computed before. Its passes have the same bits as those of KernelColumns. The numbers must outlive it.
+class GivenColumns final : public Passes {
+ public:
+  GivenColumns(const float* numbers, int64_t rows, int64_t stride, int64_t columns, int threads);
+
+ private:
+  Team team() const override { return {threads_}; }
+  int64_t tile_rows() const override { return rows_of_a_tile(); }
+  const float* tile(int64_t first, int64_t, std::vector<float>&) const override { return numbers_ + first * stride_; }
+
+  const float* numbers_;
+  int threads_;
+};
+
 // K_:F, computed again in each pass. The Gram must outlive it.
 template <class V>
 class KernelColumns final : public Passes {
@@ -100,9 +115,13 @@ class KernelColumns final : public Passes {
     landmarks_.resize(size_t(stride_), landmarks_.front());  // what the padding holds is multiplied by 0, or dropped
   }
 
+  int64_t stride() const { return stride_; }
+  // All of them, for GivenColumns.
+  std::vector<float> numbers() const;
+
  private:
   Team team() const override { return gram_.team(); }
-  int64_t tile_rows() const override;
+  int64_t tile_rows() const override { return rows_of_a_tile(); }
   const float* tile(int64_t first, int64_t count, std::vector<float>& scratch) const override;
 
   Gram<V>& gram_;

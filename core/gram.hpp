@@ -102,6 +102,11 @@ class Gram {
         !symmetric_product(rows, z, exact, out))
       plain_product(rows, z, exact, out);
   }
+  // Two sets of rows with each other; each value counts once.
+  void mutual_product(const Side& left, const Side& right, bool exact) {
+    timed(left.rows.count * right.rows.count, exact,
+          [&](const Team& team) { source_->mutual_product(left, right, exact, team); });
+  }
   double work() const { return source_->work(); }  // operations per value, roughly
   // Whether lines are kept: there must be room for some. Products of a linear kernel need no kernel values.
   bool memory_pays() const { return source_->is_worth_keeping() && cache_.budget_bytes() > 0 && !linear_rows(); }

@@ -30,6 +30,10 @@ class PassSource final : public Source<V> {
     require_own(z);
     passes_.product(rows, z, exact, out, team.token);
   }
+  void symmetric_product(Selection rows, const double* coef, bool exact, double* out, const Team& team) const override {
+    passes_.symmetric(rows, {rows, coef}, exact, out, team.token);
+  }
+  bool symmetry_pays(int64_t rows, bool) const override { return rows >= passes_.least_symmetric; }
   void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const override {
     require_own(z);
     passes_.rounding(rows, z, exact, bound, team.token);

@@ -17,6 +17,10 @@ void fused_product(const Rows<T>& left, Selection rows, const Rows<T>& right, Se
 template <class T, class V>
 void symmetric_product(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, double* out,
                        const Team& team, bool differences);
+// Rows on the left and on the right with each other: the sums of both, each value computed once.
+template <class T, class V>
+void mutual_product(const Rows<T>& data, const KernelSpec& kernel, const Side& left, const Side& right,
+                    const Team& team, bool differences);
 // Whether this many rows are enough, and not so wide that packing blocks of them would take the time.
 template <class V>
 bool symmetry_pays(int64_t features, int64_t rows);
@@ -44,11 +48,6 @@ template <class T, class V>
 void grouped_products(const Rows<T>& left, const Rows<T>& right, const KernelSpec& kernel, const Groups& groups,
                       double* out, const Team& team);
 
-// What bounds on rounding need to know of a row.
-struct Norm {
-  double square = 0, absolute = 0;  // |x|^2, |x|_1
-  int64_t entries = 0;
-};
 using Norms = std::vector<Norm>;  // of all rows
 template <class T>
 Norms norms_of(const Rows<T>& data);

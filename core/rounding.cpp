@@ -14,10 +14,27 @@ Norm norm(const Rows<T>& data, int64_t row) {
   return n;
 }
 
+// Some dense rows side by side: each sum waits for its last addition, so one row alone takes four times as long.
+constexpr int64_t kSideBySide = 8;
+template <class T>
+void norms_side_by_side(const Rows<T>& data, int64_t first, Norm* norms) {
+  double square[kSideBySide] = {}, absolute[kSideBySide] = {};
+  const T* x = data.data + first * data.features;
+  for (int64_t f = 0; f < data.features; ++f)
+    for (int64_t k = 0; k < kSideBySide; ++k) {
+      const double entry = double(x[k * data.features + f]);
+      square[k] += entry * entry, absolute[k] += std::abs(entry);
+    }
+  for (int64_t k = 0; k < kSideBySide; ++k) norms[k] = {square[k], absolute[k], data.features};
+}
+
 template <class T>
 Norms norms_of(const Rows<T>& data) {
   Norms norms(size_t(data.size));
-  for (int64_t r = 0; r < data.size; ++r) norms[size_t(r)] = norm(data, r);
+  int64_t r = 0;
+  if (!data.sparse())
+    for (; r + kSideBySide <= data.size; r += kSideBySide) norms_side_by_side(data, r, &norms[size_t(r)]);
+  for (; r < data.size; ++r) norms[size_t(r)] = norm(data, r);
   return norms;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <variant>
@@ -41,6 +42,13 @@ struct Vectors {
   std::variant<std::monostate, Rows<float>, Rows<double>> data = {};
 };
 
+// Rows that are multiplied with those of another side, and the sums that they get.
+struct Side {
+  Selection rows;
+  const double* coef = nullptr;
+  double* out = nullptr;
+};
+
 // Plain kernel values k(x_r, x_c) of one data set: no labels, no bias, no ridge. V is float or double.
 template <class V>
 class Source {
@@ -73,6 +81,11 @@ class Source {
   virtual void symmetric_product(Selection rows, const double* coef, bool exact, double* out, const Team& team) const {
     product(rows, {rows, coef}, exact, out, team);
   }
+  // left.out = K_lr right.coef and right.out = K_rl left.coef
+  virtual void mutual_product(const Side& left, const Side& right, bool exact, const Team& team) const {
+    product(left.rows, {right.rows, right.coef}, exact, left.out, team);
+    product(right.rows, {left.rows, left.coef}, exact, right.out, team);
+  }
   virtual bool symmetry_pays(int64_t /*rows*/, bool /*exact*/) const { return false; }
   // The values of these rows with each other, each made once, as a source of their own in which they are numbered anew;
   // null if values are not to be kept. Its results have the same bits. This source must outlive it.
@@ -83,10 +96,18 @@ class Source {
   virtual void rounding(Selection rows, const Vectors& z, bool exact, double* bound, const Team& team) const = 0;
 };
 
+// What bounds on rounding need to know of a row.
+struct Norm {
+  double square = 0, absolute = 0;  // |x|^2, |x|_1
+  int64_t entries = 0;
+};
+
 // Instantiated for float and double. `expanded`: products are sums of kernel values, and
-// distances come from dot products.
+// distances come from dot products. `beyond`: of rows elsewhere, the largest of each number, so that all parts of a
+// data set are computed with in the same way.
 template <class V>
-std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded = false);
+std::unique_ptr<Source<V>> feature_source(const AnyRows& data, const KernelSpec& kernel, bool expanded = false,
+                                          const Norm& beyond = {});
 
 // A kernel on some columns of the data, as rows of their own, and its weight in a sum.
 struct Term {
@@ -113,6 +134,8 @@ struct PassesElsewhere {
   KernelFunction<V> block;
   KernelFunction<double> exact_block;
   Sums product, rounding;
+  Sums symmetric;                                                 // of rows with themselves, ...
+  int64_t least_symmetric = std::numeric_limits<int64_t>::max();  // ... if they are this many
 };
 template <class V>
 std::unique_ptr<Source<V>> pass_source(PassesElsewhere<V> passes, std::vector<double> diagonal, double work);

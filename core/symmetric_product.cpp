@@ -120,7 +120,59 @@ class SymmetricProduct {
   std::vector<std::unique_ptr<PackedBlock<V>>> packed_;  // empty: packed when needed
 };
 
+// The same of two sets of rows with each other. In each round every block on the left meets one on the right.
+template <class T, class V>
+class MutualProduct {
+ public:
+  MutualProduct(const Rows<T>& data, const KernelSpec& kernel, const Side& left, const Side& right, bool differences)
+      : data_(data),
+        kernel_(kernel),
+        left_(left),
+        right_(right),
+        differences_(differences),
+        step_(block_rows(std::max(left.rows.count, right.rows.count))) {}
+
+  void run(const Team& team) {
+    std::fill_n(left_.out, left_.rows.count, 0.0);
+    std::fill_n(right_.out, right_.rows.count, 0.0);
+    const int64_t on_left = blocks(left_), on_right = blocks(right_), rounds = std::max(on_left, on_right);
+    for (int64_t round = 0; round < rounds; ++round)
+      parallel_chunks(on_left, 1, team, [&](int64_t place, int64_t) {
+        const int64_t other = (place + round) % rounds;
+        if (other < on_right) square(place, other);
+      });
+  }
+
+ private:
+  int64_t blocks(const Side& side) const { return (side.rows.count + step_ - 1) / step_; }
+  Selection rows(const Side& side, int64_t b) const {
+    return side.rows.part(b * step_, std::min(step_, side.rows.count - b * step_));
+  }
+
+  void square(int64_t l, int64_t r) const {
+    const PackedBlock<V> packed(data_, kernel_.reduction(), rows(right_, r), right_.coef + r * step_, hot_.strip_width,
+                                differences_);
+    with_spread(data_, rows(left_, l), differences_, [&](const Rows<T>& data, Selection some) {
+      hot_.both_products(data, kernel_, packed.view(), some, left_.coef + l * step_, left_.out + l * step_,
+                         right_.out + r * step_);
+    });
+  }
+
+  const Rows<T>& data_;
+  const KernelSpec& kernel_;
+  const Side &left_, &right_;
+  const bool differences_;
+  const HotKernels<T, V>& hot_ = hot_kernels<T, V>();
+  const int64_t step_;
+};
+
 }  // namespace
+
+template <class T, class V>
+void mutual_product(const Rows<T>& data, const KernelSpec& kernel, const Side& left, const Side& right,
+                    const Team& team, bool differences) {
+  MutualProduct<T, V>(data, kernel, left, right, differences).run(team);
+}
 
 template <class T, class V>
 void symmetric_product(const Rows<T>& data, Selection rows, const KernelSpec& kernel, const double* coef, double* out,
@@ -136,7 +188,8 @@ bool symmetry_pays(int64_t features, int64_t rows) {
 
 #define SWAPSVM_INSTANTIATE(T, V)                                                                             \
   template void symmetric_product<T, V>(const Rows<T>&, Selection, const KernelSpec&, const double*, double*, \
-                                        const Team&, bool);
+                                        const Team&, bool);                                                   \
+  template void mutual_product<T, V>(const Rows<T>&, const KernelSpec&, const Side&, const Side&, const Team&, bool);
 SWAPSVM_INSTANTIATE(float, float)
 SWAPSVM_INSTANTIATE(float, double)
 SWAPSVM_INSTANTIATE(double, float)

@@ -1,12 +1,15 @@
 """Fits on a real cluster of processes: any chunks, any kind of collection, workers that die."""
 
+import asyncio
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ import swapsvm
 from swapsvm import Checkpoint, ConvergenceWarning
 from swapsvm.datasets import Shards
 from swapsvm.kernels import Linear, Rbf, Sum
+from swapsvm.passes import Arithmetic, KernelPasses, sharded
+from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows
 
 dask = pytest.importorskip("dask")
@@ -74,6 +79,18 @@ def test_any_chunks_give_the_same_model(client, chunks):
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
     np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
     assert model.n_passes_ > 2 and model.n_tasks_ >= model.n_passes_
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_products_of_rows_with_themselves_give_the_same_model(client, chunks, monkeypatch):
+    """Made of pairs of blocks that the workers cut out of the chunks; with the same bits as from files."""
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+    rows = dask_rows.DaskRows(client, client.compute(list(chunked(X, *CHUNKS[chunks]).to_delayed().ravel())))
+    model, expected = swapsvm.SVC(n_jobs=1).fit(rows, Y), swapsvm.SVC(n_jobs=1).fit(in_files(), Y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+    assert rows.tasks > len(rows.blocks(model.support_, model.dual_coef_[0])) ** 2 / 2
 
 
 def test_columns_in_chunks_and_unknown_lengths(client):
@@ -247,6 +264,51 @@ def test_tasks_work_on_all_pieces_of_a_worker(client, in_turn, monkeypatch):
     assert len(in_turn.each_row(work)) == 10 and in_turn.tasks - before == 10
 
 
+NOISY = RNG.standard_normal((12_000, 24)).astype(np.float32)
+NOISY_Y = np.sign(NOISY[:, 0] * NOISY[:, 1] + RNG.standard_normal(len(NOISY)))
+SMOOTH = {"C": 0.5, "gamma": 0.02}
+
+
+@pytest.fixture
+def room_for_landmarks(monkeypatch):
+    """But not for these rows."""
+    monkeypatch.setattr(dask_rows, "largest_automatic_cache", lambda: 10 * ROOM)
+
+
+def test_kernel_values_with_landmarks_are_kept_where_there_is_memory(client, monkeypatch, room_for_landmarks):
+    """The same bits with and without; they are computed once instead of in each product."""
+    computed = []
+    monkeypatch.setattr(dask_rows.DaskRows, "perform", _noting_verbs(dask_rows.DaskRows.perform, computed))
+    parts = (chunked(NOISY, 5000, 2000), NOISY_Y)
+    kept = SVC(**SMOOTH).fit(*parts)
+    assert "surrogate" in set(kept.trace_["kind"])
+    assert "residuals" in computed and not {"column_products", "column_sums", "quadratic_sums"} & set(computed)
+    monkeypatch.setattr(dask_rows, "COLUMNS_PART", 10**9)
+    again = SVC(**SMOOTH).fit(*parts)
+    assert {"column_products", "column_sums", "quadratic_sums"} <= set(computed)
+    np.testing.assert_array_equal(kept.dual_coef_, again.dual_coef_)
+    np.testing.assert_array_equal(kept.primal_value_, again.primal_value_)
+
+
+def _noting_verbs(perform, found):
+    def noted(self, work, *arguments):
+        found.append(work.verb.__name__)
+        return perform(self, work, *arguments)
+
+    return noted
+
+
+def test_a_worker_killed_with_kept_kernel_values_costs_time_only(monkeypatch, room_for_landmarks):
+    """They are computed again."""
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        expected = SVC(**SMOOTH).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        killer = Killing(client)
+        monkeypatch.setattr(dask_rows.KeptOnWorkers, "each", killer.around(dask_rows.KeptOnWorkers.each))
+        model = SVC(**SMOOTH).fit(chunked(NOISY, 5000, 2000), NOISY_Y)
+        assert killer.done
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
 def test_pieces_worked_on_together_take_a_part_of_the_memory(in_turn):
     in_turn._limits = [4 * dask_rows.BATCH_PART * 300 * X.itemsize * X.shape[1]]
     in_turn.look  # noqa: B018
@@ -294,6 +356,86 @@ SVC().fit(da.zeros((10, 2)), [0, 1] * 5)
 """
 
 
+def test_asynchronous_clients_are_refused():
+    async def fit():
+        settings = {**SETTINGS, "processes": False, "asynchronous": True}
+        async with (
+            distributed.LocalCluster(n_workers=1, **settings) as cluster,
+            distributed.Client(cluster, asynchronous=True) as client,
+        ):
+            SVC(client=client).fit(chunked(X), Y)
+
+    with pytest.raises(ValueError, match="asynchronous Dask clients are not supported"):
+        asyncio.run(fit())
+
+
+def test_threads_are_passed_with_each_task(in_turn, monkeypatch):
+    """Nannies set OMP_NUM_THREADS=1: the threads of the cluster are divided among the tasks instead."""
+    submitted, submit = [], dask_rows.DaskRows._submitted
+    monkeypatch.setattr(
+        dask_rows.DaskRows,
+        "_submitted",
+        lambda self, piece, task, *arguments: submitted.append(arguments) or submit(self, piece, task, *arguments),
+    )
+    monkeypatch.setattr(in_turn, "_threads_there", 8)
+    in_turn.look  # noqa: B018
+    submitted.clear()
+    passes = KernelPasses(in_turn, Arithmetic(Rbf(0.2), single=True, threads=64))
+    monkeypatch.setattr(dask_rows, "LITTLE", 0)
+    passes.product(np.arange(3000), np.arange(9), np.ones(9), False, None)
+    threads = [each.threads for arguments in submitted for each in arguments if isinstance(each, Arithmetic)]
+    assert threads == [4, 4]  # for a task on each of two workers
+
+
+def test_more_data_than_memory_is_spilled():
+    """A worker that may hold a third of X in memory has the rest on disk while the fit goes on."""
+    on_disk = []
+    with (
+        dask.config.set({"distributed.worker.memory.target": X.nbytes / 3 / 2**30}),
+        distributed.LocalCluster(n_workers=1, memory_limit="1GiB", **SETTINGS) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        looking = After(lambda: on_disk.extend(client.run(_pieces_on_disk).values()))
+        model = SVC(client=client, callbacks=[looking]).fit(chunked(X, *[300] * 9), Y)
+        assert model.n_passes_ > 2
+    assert on_disk[0] >= 5
+    np.testing.assert_array_equal(model.dual_coef_, swapsvm.SVC(n_jobs=1).fit(in_files(), Y).dual_coef_)
+
+
+def _pieces_on_disk(dask_worker):
+    return len(dask_worker.data.disk)
+
+
+def test_data_scattered_by_hand_are_lost_with_their_worker():
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        first = sorted(client.nthreads())[0]
+        parts = [client.scatter(part, workers=[first], hash=False) for part in np.array_split(X, 2)]
+        rows = dask_rows.DaskRows(client, parts)
+        rows.look  # noqa: B018
+        os.kill(client.run(os.getpid)[first], signal.SIGKILL)
+        with pytest.raises(dask_rows.ClusterError, match=r"part 0 of X .* was lost and cannot be computed again"):
+            _pass_until_noticed(rows)
+
+
+def _pass_until_noticed(rows):
+    """The scheduler takes a moment to notice that a worker is lost."""
+    for _ in range(100):
+        rows.each_row(dask_rows.Work(_first_column, None, None, ()))
+        time.sleep(0.1)
+
+
+def test_only_public_names_of_dask_are_used():
+    for file in Path(swapsvm.dask.__file__).parent.glob("*.py"):
+        assert not re.search(r"\b_?client\._|(distributed|dask)(\.\w+)*\._|import _", file.read_text()), file
+
+
+def test_the_model_is_one_node_of_the_graph(client):
+    model = SVC().fit(chunked(X, 1000), Y)
+    lazy = model.predict(chunked(X, *range(100, 2000, 400)))
+    layers = [layer for name, layer in lazy.dask.layers.items() if "SVC" in name]
+    assert len(layers) == 1 and len(layers[0]) == 1
+
+
 def test_no_client_and_closed_ones():
     ran = subprocess.run([sys.executable, "-c", WITHOUT_CLIENT], capture_output=True, text=True, check=False)
     assert "ValueError: there is no Dask client: create one with dask.distributed.Client()" in ran.stderr
@@ -328,6 +470,35 @@ def test_a_killed_worker_costs_time_only():
         assert killed.done
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
     np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+
+
+def test_a_worker_killed_between_blocks_costs_time_only(monkeypatch):
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+    expected = swapsvm.SVC(**HARD).fit(in_files(), Y)
+    with distributed.LocalCluster(n_workers=2, **SETTINGS) as cluster, distributed.Client(cluster) as client:
+        killer = Killing(client)
+        monkeypatch.setattr(dask_rows.DaskRows, "meet", killer.around(dask_rows.DaskRows.meet))
+        model = SVC(client=client, **HARD).fit(chunked(X, 700, 700, 700), Y)
+        assert killer.done
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+class Killing:
+    """Kills a worker when the first result of some work has arrived."""
+
+    def __init__(self, client):
+        self.worker, self.done = next(iter(client.run(os.getpid).values())), False
+
+    def around(self, work):
+        def with_a_loss(*arguments):
+            for found in work(*arguments):
+                yield found
+                if not self.done:
+                    os.kill(self.worker, signal.SIGKILL)
+                    self.done = True
+
+        return with_a_loss
 
 
 def test_without_a_scheduler_the_fit_ends_and_its_checkpoint_goes_on(tmp_path):

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM
 from swapsvm.datasets import Shards
+from swapsvm.gram import Gram
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
-from swapsvm.passes import Arithmetic, KernelPasses
+from swapsvm.passes import Arithmetic, KernelPasses, sharded
+from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows, opened
 from swapsvm.passes.look import digest_of
+from swapsvm.solvers.policy import Outlook
 
 from .pressing import Press
 from .test_primal_dual import svm_values
@@ -95,13 +98,76 @@ def test_bits_do_not_depend_on_the_cut_or_on_threads(cut, n_jobs):
     assert "surrogate" not in set(model.trace_["kind"])  # sums over all rows do depend on the cut
 
 
+@pytest.fixture
+def few_are_symmetric(monkeypatch):
+    """Products of 200 rows with themselves or more are made block by block."""
+    monkeypatch.setattr(kernel_passes, "LEAST_SYMMETRIC", 200)
+    monkeypatch.setattr(sharded, "LEAST_BLOCK", 64)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_products_of_rows_with_themselves_do_not_depend_on_the_cut(cut, few_are_symmetric, monkeypatch):
+    met = []
+    monkeypatch.setattr(sharded.Meeting, "of", _noting(sharded.Meeting.of, met))
+    model, expected = SVC(n_jobs=2).fit(shards(X, CUTS[cut]), Y), SVC(n_jobs=1).fit(shards(X), Y)
+    assert len(met) > 20
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.primal_value_, expected.primal_value_)
+    plain = SVC().fit(X, Y)
+    assert model.primal_value_ >= plain.dual_value_ and plain.primal_value_ >= model.dual_value_
+
+
+def _noting(method, calls):
+    def noted(self, *arguments):
+        calls.append(arguments)
+        return method(self, *arguments)
+
+    return noted
+
+
+@pytest.mark.parametrize("kernel", [Rbf(0.4), Laplacian(0.2), Poly(0.5, 1.0, 2)], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_are_multiplied_with_themselves_once(kernel, storage, exact, few_are_symmetric):
+    """The sums of all pairs of blocks, within the bounds that certificates take; each kernel value counts once."""
+    rows = X if storage == "dense" else SPARSE.astype(np.float32)
+    listed, coef = RNG.permutation(len(X))[:1500], RNG.standard_normal(1500)
+    passes = KernelPasses(FileRows(shards(rows, limit=LIMIT)), Arithmetic(kernel, single=True, threads=1))
+    found = passes.symmetric(listed, listed, coef, exact, None)
+    bound = passes.rounding(listed, listed, coef, exact, None)
+    every = np.arange(1500, dtype=np.int32)
+    exactly = Gram(kernel, rows[listed].astype(np.float64)).core.block(every, every) @ coef
+    assert np.all(np.abs(found - exactly) <= bound + 1e-9)
+    gram = Gram(kernel, FileRows(shards(rows, limit=LIMIT)))
+    gram.core.own_product(np.arange(3000, dtype=np.int32), np.sort(listed).astype(np.int32), coef, exact)
+    assert gram.core.evaluations == 1500 * 1501 // 2 + 1500 * 1500
+
+
+def test_a_row_far_away_changes_the_arithmetic_of_all_pieces():
+    """How distances are computed depends on the largest row of all, not on that of a piece."""
+    far = X.copy()
+    far[2999] = 300.0
+    models = [SVC(gamma=0.2).fit(shards(far, CUTS[cut]), Y) for cut in CUTS]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+        np.testing.assert_array_equal(model.primal_value_, models[0].primal_value_)
+
+
 def test_surrogate_steps_run_on_shards():
-    rows = RNG.standard_normal((12_000, 8)).astype(np.float32)
+    rows = RNG.standard_normal((12_000, 24)).astype(np.float32)
     y = np.sign(rows[:, 0] * rows[:, 1] + RNG.standard_normal(len(rows)))
-    inside, outside = SVC(C=0.5).fit(rows, y), SVC(C=0.5).fit(shards(rows, (5000,), limit=200_000), y)
+    settings = {"C": 0.5, "gamma": 0.02}
+    inside, outside = SVC(**settings).fit(rows, y), SVC(**settings).fit(shards(rows, (5000,), limit=3_200_000), y)
     for model in (inside, outside):
         assert "surrogate" in set(model.trace_["kind"]) and model.relative_gap_ <= model.tol
     assert outside.primal_value_ >= inside.dual_value_ and inside.primal_value_ >= outside.dual_value_
+
+
+def test_landmarks_take_a_part_of_the_limit():
+    """Their matrices have a column for each of them, however few the rows in memory may be."""
+    outlook = {"rows": 10**6, "support": 5e5, "work": 30.0, "ridge": 1.0, "diagonal": 1.0, "largest_set": 1000.0}
+    counts = [Outlook(most_features=numbers, **outlook).worthwhile_counts() for numbers in (1e5, 1e6, 1e9)]
+    assert counts[0] == [] and max(counts[1]) == 256 and max(counts[2]) == 4096
 
 
 @pytest.mark.parametrize("budget", [SVC(max_vectors=50), SVR(max_vectors=50)], ids=["SVC", "SVR"])
@@ -199,6 +265,47 @@ def test_a_checkpoint_goes_on_with_other_shards(tmp_path):
     changed[0, 0] += 1
     with pytest.raises(ValueError, match="rows"):
         SVC(C=100.0, tol=1e-5, checkpoint=Checkpoint(file)).fit(shards(changed), Y)
+
+
+def test_a_shard_lost_in_the_middle_leaves_the_checkpoint(tmp_path):
+    """The error names it, there is no half-made model, and the fit goes on when the shard is back."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for k, part in enumerate(np.array_split(X, 3)):
+        np.save(folder / f"part-{k}.npy", part)
+    whole = (folder / "part-2.npy").read_bytes()
+    settings = {"C": 100.0, "tol": 1e-5, "checkpoint": Checkpoint(tmp_path / "fit.ckpt", seconds=0)}
+    model = SVC(callbacks=[Truncating(folder / "part-2.npy")], **settings)
+    with pytest.raises(ValueError, match=r"part-2\.npy: has been changed since it was opened"):
+        model.fit(Shards(folder, memory_limit=LIMIT), Y)
+    assert not hasattr(model, "model_")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.ckpt", "rows"]  # nothing half-written
+    (folder / "part-2.npy").write_bytes(whole)
+    again = SVC(max_iter=1, **settings)
+    with pytest.warns(ConvergenceWarning):
+        again.fit(Shards(folder, memory_limit=LIMIT), Y)
+    assert again.n_iter_[0] > 1  # counted from the first fit on
+
+
+class Truncating:
+    """A callback that cuts a file short once there is a checkpoint."""
+
+    def __init__(self, file):
+        self.file, self.calls = file, 0
+
+    def __call__(self, progress):
+        self.calls += 1
+        if self.calls == 3:
+            self.file.write_bytes(self.file.read_bytes()[:1000])
+
+
+def test_labels_only_in_the_last_shard():
+    order = np.argsort(THREE, kind="stable")
+    rows, y = X[order], THREE[order]
+    last = int(np.flatnonzero(y == 2)[0])
+    model, expected = SVC().fit(shards(rows, (1000, last)), y), SVC().fit(rows, y)
+    assert model.classes_.tolist() == [0, 1, 2] and np.all(model.relative_gap_ <= model.tol)
+    np.testing.assert_allclose(model.primal_value_, expected.primal_value_, rtol=2e-3)
 
 
 class Slow(Shards):

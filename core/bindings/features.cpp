@@ -74,6 +74,20 @@ struct StoppableColumns {
   }
 };
 
+// All of its numbers, with padding.
+template <class V>
+NewMatrix<float> numbers_of(StoppableColumns<V>& c) {
+  c.gram.add_evaluations(c.columns.rows() * c.columns.columns());
+  return to_numpy(until_stopped(c.gram, c.token(), [&] { return c.columns.numbers(); }), size_t(c.columns.rows()),
+                  size_t(c.columns.stride()));
+}
+
+// GivenColumns over an array of such numbers, which is kept alive.
+void make_given(GivenColumns* self, const Matrix<float>& numbers, int64_t columns, int threads) {
+  new (self) GivenColumns(numbers.data(), int64_t(numbers.shape(0)), int64_t(numbers.shape(1)), columns,
+                          usable_threads(threads));
+}
+
 template <class V>
 std::unique_ptr<StoppableColumns<V>> make_columns(Gram<V>& gram, const Vector<Index>& rows,
                                                   const Vector<Index>& landmarks, double bias,
@@ -108,7 +122,8 @@ void bind_columns(nb::module_& m, const char* name) {
             const double *weights = checked(w, c.columns.rows()), *numbers = checked(v, c.columns.columns());
             return c.pass([&] { return c.columns.quadratic(weights, numbers); });
           },
-          "w"_a, "v"_a);
+          "w"_a, "v"_a)
+      .def("numbers", numbers_of<V>);
   m.def(
       "kernel_columns",
       [](State<V>& state, const Vector<Index>& rows, const Vector<Index>& landmarks, double bias) {
@@ -132,12 +147,10 @@ void bind_making_of_features(nb::module_& m) {
 
 // The passes over Z, wherever its numbers come from.
 template <class F>
-nb::class_<F> bind_passes(nb::module_& m, const char* name) {
+nb::class_<F> bind_products(nb::module_& m, const char* name) {
   return nb::class_<F>(m, name)
       .def_prop_ro("rows", &F::rows)
       .def_prop_ro("columns", &F::columns)
-      .def_prop_ro(
-          "residual", [](const F& f) { return to_numpy(f.residual()); }, nb::rv_policy::move)
       .def(
           "product",
           [](const F& f, const Vector<double>& v) {
@@ -158,7 +171,15 @@ nb::class_<F> bind_passes(nb::module_& m, const char* name) {
             const double *weights = checked(w, f.rows()), *numbers = checked(v, f.columns());
             return without_gil([&] { return f.quadratic(weights, numbers); });
           },
-          "w"_a, "v"_a)
+          "w"_a, "v"_a);
+}
+
+// The same with the numbers themselves, and what they leave out.
+template <class F>
+nb::class_<F> bind_passes(nb::module_& m, const char* name) {
+  return bind_products<F>(m, name)
+      .def_prop_ro(
+          "residual", [](const F& f) { return to_numpy(f.residual()); }, nb::rv_policy::move)
       .def(
           "some",
           [](const F& f, const Vector<Index>& rows) {
@@ -179,6 +200,8 @@ void bind_features(nb::module_& m) {
             return without_gil([&] { return f.squares(numbers); });
           },
           "w"_a);
+  bind_products<GivenColumns>(m, "GivenColumns")
+      .def("__init__", make_given, nb::keep_alive<1, 2>(), "numbers"_a, "columns"_a, "threads"_a);
   bind_columns<float>(m, "KernelColumns32");
   bind_columns<double>(m, "KernelColumns64");
   bind_making_of_features<float>(m);

@@ -1,5 +1,6 @@
 #include "../gram.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -133,6 +134,21 @@ NewVector<double> own_product(Gram<V>& gram, const Vector<Index>& rows, const Ve
   return to_numpy(std::move(out));
 }
 
+// The products of two lists of rows with each other: K_lr right_coef, and K_rl left_coef.
+template <class V>
+std::pair<NewVector<double>, NewVector<double>> mutual_product(Gram<V>& gram, const Vector<Index>& left,
+                                                               const Vector<Index>& right,
+                                                               const Vector<double>& left_coef,
+                                                               const Vector<double>& right_coef, bool exact,
+                                                               const std::shared_ptr<StopToken>& token) {
+  const Vectors l = listed(left, left_coef, gram), r = listed(right, right_coef, gram);
+  std::vector<double> of_left(l.rows.count), of_right(r.rows.count);
+  until_stopped(gram, token.get(), [&] {
+    gram.mutual_product({l.rows, l.coef, of_left.data()}, {r.rows, r.coef, of_right.data()}, exact);
+  });
+  return {to_numpy(std::move(of_left)), to_numpy(std::move(of_right))};
+}
+
 // Bounds on what rounding does to it.
 template <class V>
 NewVector<double> own_rounding(Gram<V>& gram, const Vector<Index>& rows, const Vector<Index>& vectors,
@@ -158,14 +174,20 @@ std::shared_ptr<Gram<V>> from_terms(const PythonTerms& tuple, const Groups& grou
   return make_gram<V>(sum_source<V>(terms), groups, cache_bytes, threads);
 }
 
+using LargestNorm = std::tuple<double, double, int64_t>;  // of rows elsewhere, see Norm
+
 template <class V>
 void def_constructors(nb::class_<Gram<V>>& c) {
   c.def_static(
        "from_rows",
-       [](const AnyRows& rows, const KernelSpec& kernel, const Groups& groups, int64_t cache_bytes, int threads) {
-         return make_gram<V>(feature_source<V>(rows, kernel), groups, cache_bytes, threads);
+       [](const AnyRows& rows, const KernelSpec& kernel, const Groups& groups, int64_t cache_bytes, int threads,
+          const LargestNorm& beyond) {
+         return make_gram<V>(feature_source<V>(rows, kernel, false,
+                                               Norm{std::get<0>(beyond), std::get<1>(beyond), std::get<2>(beyond)}),
+                             groups, cache_bytes, threads);
        },
-       nb::keep_alive<0, 1>(), "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a)
+       nb::keep_alive<0, 1>(), "rows"_a, "kernel"_a, "groups"_a, "cache_bytes"_a, "threads"_a,
+       "beyond"_a = LargestNorm{})
       .def_static(
           "from_dots",
           [](std::shared_ptr<const Dots<V>> dots, const AnyRows& rows, const KernelSpec& kernel, const Groups& groups,
@@ -194,15 +216,17 @@ void def_constructors(nb::class_<Gram<V>>& c) {
       .def_static(
           "from_passes",
           [](PythonKernel<V> block, PythonKernel<double> exact_block, PythonSums product, PythonSums rounding,
-             const Vector<double>& diagonal, double work, const Groups& groups, int64_t cache_bytes, int threads) {
-            PassesElsewhere<V> passes{python_function<V>(std::move(block)),
-                                      python_function<double>(std::move(exact_block)),
-                                      python_sums<V>(std::move(product)), python_sums<V>(std::move(rounding))};
+             PythonSums symmetric, int64_t least_symmetric, const Vector<double>& diagonal, double work,
+             const Groups& groups, int64_t cache_bytes, int threads) {
+            PassesElsewhere<V> passes{
+                python_function<V>(std::move(block)), python_function<double>(std::move(exact_block)),
+                python_sums<V>(std::move(product)),   python_sums<V>(std::move(rounding)),
+                python_sums<V>(std::move(symmetric)), least_symmetric};
             return make_gram<V>(pass_source<V>(std::move(passes), to_vector(diagonal), work), groups, cache_bytes,
                                 threads);
           },
-          "block"_a, "exact_block"_a, "product"_a, "rounding"_a, "diagonal"_a, "work"_a, "groups"_a, "cache_bytes"_a,
-          "threads"_a);
+          "block"_a, "exact_block"_a, "product"_a, "rounding"_a, "symmetric"_a, "least_symmetric"_a, "diagonal"_a,
+          "work"_a, "groups"_a, "cache_bytes"_a, "threads"_a);
 }
 
 template <class V>
@@ -231,6 +255,8 @@ void bind_gram_of(nb::module_& m, const char* name) {
       .def("block", block<V>, "rows"_a, "columns"_a)
       .def("product", product<V>, "vectors"_a, "coef"_a, "exact"_a)
       .def("own_product", own_product<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a, "token"_a.none() = nb::none())
+      .def("mutual_product", mutual_product<V>, "left"_a, "right"_a, "left_coef"_a, "right_coef"_a, "exact"_a,
+           "token"_a.none() = nb::none())
       .def("own_rounding", own_rounding<V>, "rows"_a, "vectors"_a, "coef"_a, "exact"_a)
       .def("diagonal", [](const G& g) { return to_numpy(g.diagonals()); })
       .def_prop_ro("size", &G::size)

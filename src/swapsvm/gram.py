@@ -115,13 +115,16 @@ class Gram:
     def _open_passes(self, X: ShardedRows, budget: int, threads: int) -> CoreGram:
         cls = _core.Gram32 if self.single else _core.Gram64
         passes = KernelPasses(X, self.arithmetic)
-        verbs = passes.block, passes.exact_block, passes.product, passes.rounding
-        return cls.from_passes(*verbs, passes.diagonal(), passes.work, self.groups, budget, threads)
+        verbs = passes.block, passes.exact_block, passes.product, passes.rounding, passes.symmetric
+        return cls.from_passes(
+            *verbs, passes.least_symmetric, passes.diagonal(), passes.work, self.groups, budget, threads
+        )
 
     @property
     def arithmetic(self) -> Arithmetic:
         """How passes over rows elsewhere compute kernel values."""
-        return Arithmetic(self.kernel, self.single, self._n_threads or 0)
+        beyond = self.X.look.norms if is_sharded(self.X) else (0.0, 0.0, 0)
+        return Arithmetic(self.kernel, self.single, self._n_threads or 0, beyond)
 
     def _rows(self) -> Rows:
         return as_rows(*without_empty_columns(self.X))

@@ -21,7 +21,8 @@ from .._core import Stopped, StopToken, usable_threads
 from ..arrays import Matrix
 from ..gram import largest_automatic_cache
 from ..passes import ShardedRows
-from ..passes.sharded import KEPT_PART, Piece, Work
+from ..passes.sharded import KEPT_PART, Block, Meeting, Piece, Places, Work, pairs_of
+from ..passes.verbs import ColumnsVerb
 from . import tasks
 
 SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
@@ -30,6 +31,7 @@ LITTLE = 1 << 25  # kernel values of a thread here that take less time than a ro
 LIGHT = 1 << 28  # kernel values, for each thread of the workers, of a pass that pieces of a worker make together
 BATCH_PART = 16  # of a worker's memory: pieces that are worked on together take at most one part in this many
 BATCH = 1 << 28  # bytes of such pieces where workers have no limit
+COLUMNS_PART = 4  # of the workers' memory: kernel values with landmarks are kept in one part in this many
 AHEAD = 4  # times the threads here that workers must have before passes take less time than a fit here
 TOGETHER = 16  # results, at most, of one round trip
 ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
@@ -60,6 +62,30 @@ class Asked:
         self.ready.update(zip((piece.number for piece in self.batches[place]), results, strict=True))
 
 
+@dataclass(frozen=True, eq=False)
+class Pair(Piece):
+    """Blocks of rows that are multiplied with each other. Its places are those of the blocks in a list."""
+
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class KeptOnWorkers:
+    """Kernel values of rows of some pieces with vectors, one future for each piece."""
+
+    rows: DaskRows
+    pieces: Sequence[Piece]
+    kept: dict[int, Any]
+    count: int  # of the vectors
+
+    def each(
+        self, verb: ColumnsVerb, shared: tuple[Any, ...], by_row: Sequence[np.ndarray], token: StopToken | None
+    ) -> Iterator[Places]:
+        """A pass over them."""
+        for piece, found in zip(self.pieces, self.rows.with_columns(self, verb, shared, by_row, token), strict=True):
+            yield piece.places, found
+
+
 class DaskRows(ShardedRows):
     """Rows as futures, one for each part of a collection."""
 
@@ -81,7 +107,8 @@ class DaskRows(ShardedRows):
             client.submit(tasks.as_matrix, part, name, self.dtype.str) for part, name in zip(parts, names, strict=True)
         ]
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        self._limits = sorted({limit for worker in workers if (limit := worker.get("memory_limit"))})
+        limits = [limit for worker in workers if (limit := worker.get("memory_limit"))]
+        self._limits, self._memory = sorted(set(limits)), sum(limits)
         self._sent: OrderedDict[bytes, Any] = OrderedDict()
         self._warn()
 
@@ -120,7 +147,7 @@ class DaskRows(ShardedRows):
     def fit_here(self) -> bool:
         """Whether a fit of all rows here takes less time than passes over them.
 
-        In memory a fit keeps features and uses the symmetry of kernel values; passes compute both again.
+        Passes take up to twice the processor time of a fit in memory, and wait for the network.
         """
         return sum(self._sizes) <= self.room / KEPT_PART and self._threads_there <= AHEAD * self._threads_here
 
@@ -147,6 +174,63 @@ class DaskRows(ShardedRows):
 
         return self._results(pieces, Asked(batches, submit), token)
 
+    def meet(
+        self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """Blocks are cut out of the pieces by the workers, and each pair of them is a task."""
+        held = [self._submit(tasks.joined, self.pieces_of(block.rows)) for block in blocks]
+        pairs = [_pair(number, places, blocks) for number, places in enumerate(pairs_of(len(blocks)))]
+        shared = replace(meeting, how=replace(meeting.how, threads=max(1, self._threads_there // len(pairs))))
+        self.passes += 1
+
+        def submit(batch: Sequence[Piece]) -> Any:
+            places = batch[0].places
+            coefs = [blocks[place].coef for place in places]
+            self.bytes_sent += _bytes_in(*coefs)
+            return self._submitted(batch[0], tasks.meet, shared, [held[place] for place in places], coefs)
+
+        return self._results(pairs, Asked([[pair] for pair in pairs], submit), token)
+
+    def keep_columns(self, work: Work, rows: np.ndarray) -> KeptOnWorkers | None:
+        """As futures: Dask computes again what is lost with a worker, and spills what is too much."""
+        if work.how is None or work.vectors is None:
+            return None
+        count = work.vectors.shape[0]
+        if 4 * count * len(rows) > self._memory / COLUMNS_PART:
+            return None
+        pieces = self.pieces_of(rows)
+        how = replace(work.how, threads=max(1, self._threads_there // max(len(pieces), 1)))
+        vectors = self._apart(work.vectors, _key_of(work.vectors))
+        own = [None if piece.own is None else tasks.packed(piece.own, self.counts[piece.number]) for piece in pieces]
+        kept = {
+            piece.number: self._submitted(
+                piece, tasks.columns_of, self._pieces[piece.number], some, vectors, how, work.shared
+            )
+            for piece, some in zip(pieces, own, strict=True)
+        }
+        return KeptOnWorkers(self, pieces, kept, count)
+
+    def with_columns(
+        self,
+        columns: KeptOnWorkers,
+        verb: ColumnsVerb,
+        shared: tuple[Any, ...],
+        by_row: Sequence[np.ndarray],
+        token: StopToken | None,
+    ) -> Iterator[Any]:
+        """A pass over kept kernel values, as ``perform`` makes one over rows."""
+        batches = self._batches(columns.pieces, columns.count)
+        size = columns.count, max(1, self._threads_there // max(len(batches), 1))
+        self.passes += 1
+
+        def submit(batch: Sequence[Piece]) -> Any:
+            numbers = [[values[piece.places] for values in by_row] for piece in batch]
+            self.bytes_sent += _bytes_in(*shared, *chain(*numbers))
+            kept = [columns.kept[piece.number] for piece in batch]
+            return self._submitted(batch[0], tasks.with_columns, kept, size, verb, shared, numbers)
+
+        return self._results(columns.pieces, Asked(batches, submit), token)
+
     def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
         asked = Asked(self._batches(pieces, 1), lambda batch: self._submit(tasks.taken, batch))
         return list(self._results(pieces, asked, None))
@@ -158,14 +242,15 @@ class DaskRows(ShardedRows):
 
     def _submit(self, task: Any, batch: Sequence[Piece], *arguments: Any) -> Any:
         own = [None if piece.own is None else tasks.packed(piece.own, self.counts[piece.number]) for piece in batch]
-        self.tasks += 1
         self.bytes_sent += _bytes_in(*own)
+        return self._submitted(batch[0], task, [self._pieces[piece.number] for piece in batch], own, *arguments)
+
+    def _submitted(self, piece: Piece, task: Any, *arguments: Any) -> Any:
+        self.tasks += 1
         try:
-            return self._client.submit(
-                task, [self._pieces[piece.number] for piece in batch], own, *arguments, pure=False
-            )
+            return self._client.submit(task, *arguments, pure=False)
         except Exception:
-            self._check_client(batch[0])
+            self._check_client(piece)
             raise
 
     def _batches(self, pieces: Sequence[Piece], vectors: int) -> list[list[Piece]]:
@@ -266,6 +351,8 @@ class DaskRows(ShardedRows):
                 wait([future], timeout=WAIT)
             except TimeoutError:
                 self._check_client(piece)
+            except CancelledError:  # its data were lost, as its result will say
+                return
             if token is not None and token.stopped:
                 raise Stopped
 
@@ -290,6 +377,8 @@ class DaskRows(ShardedRows):
     # ---- what is said when things fail ---------------------------------------------------------------------------
 
     def _about(self, piece: Piece) -> str:
+        if isinstance(piece, Pair):
+            return f"{piece.rows} rows of X"
         first, last = self.offsets[piece.number], self.offsets[piece.number + 1]
         size = self.bytes_of(int(last - first)) / 2**20 if not self.is_sparse else 0.0
         return f"part {piece.number} of X (rows {first} to {last - 1}" + (f", {size:.3g} MiB)" if size else ")")
@@ -313,6 +402,11 @@ class DaskRows(ShardedRows):
                 f"the connection to the Dask scheduler was lost ({self._client.status}) before {self._about(piece)} "
                 "was computed. Fit again with a new client; with checkpoint=... the fit goes on where it was."
             )
+
+
+def _pair(number: int, places: tuple[int, int], blocks: Sequence[Block]) -> Pair:
+    distinct = np.unique(places)
+    return Pair(number, distinct, None, sum(len(blocks[place].rows) for place in distinct))
 
 
 def _key_of(value: Any) -> bytes | None:

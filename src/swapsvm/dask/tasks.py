@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Matrix
+from ..columns import stacked
 from ..passes import Arithmetic
-from ..passes.sharded import Work
+from ..passes.sharded import Meeting, Work
+from ..passes.verbs import KeptColumns, Stack, column_numbers
 
 
 class Described(NamedTuple):
@@ -80,6 +82,34 @@ def perform(
     """A pass over some pieces; ``own``: some of the rows of each, as ``packed`` gives them."""
     work = Work(verb, how, vectors, tuple(shared))
     return [work.on(some_of(*piece), numbers) for *piece, numbers in zip(pieces, own, by_row, strict=True)]
+
+
+def columns_of(
+    rows: Matrix, own: np.ndarray | None, vectors: Matrix, how: Arithmetic, shared: Sequence[Any]
+) -> np.ndarray:
+    """Kernel values of some rows of a piece with vectors, to be kept."""
+    return column_numbers(Stack(vectors, some_of(rows, own), how), *shared)
+
+
+def with_columns(
+    kept: Sequence[np.ndarray],
+    size: tuple[int, int],
+    verb: Callable[..., Any],
+    shared: Sequence[Any],
+    by_row: Sequence[Sequence[np.ndarray]],
+) -> list[Any]:
+    """A pass over kept kernel values; ``size`` has the number of vectors, and that of threads."""
+    return [verb(KeptColumns(numbers, *size), *shared, *values) for numbers, values in zip(kept, by_row, strict=True)]
+
+
+def joined(pieces: Sequence[Matrix], own: Sequence[np.ndarray | None]) -> Matrix:
+    """Some of the rows of some pieces, below each other."""
+    return stacked(taken(pieces, own))
+
+
+def meet(meeting: Meeting, blocks: Sequence[Matrix], coefs: Sequence[np.ndarray]) -> list[tuple[np.ndarray, ...]]:
+    """The products of one or two blocks."""
+    return [meeting.of(blocks, coefs)]
 
 
 def taken(pieces: Sequence[Matrix], own: Sequence[np.ndarray | None]) -> list[Matrix]:

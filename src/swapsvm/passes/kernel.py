@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from .._core import StopToken
-from ..kernels import Laplacian, Rbf
+from ..kernels import Laplacian, Linear, Rbf, Sum
 from . import verbs
-from .sharded import ShardedRows, Work
+from .sharded import Meeting, ShardedRows, Work, pairs_of
 from .verbs import Arithmetic, Stack
 
 UNIT = float(np.finfo(np.float64).eps)
+LEAST_SYMMETRIC, NEVER = 1 << 13, 1 << 62  # rows; fewer take less time than another pass
 MAP = 8.0  # operations of exp and its like, as in the core
 
 
@@ -59,6 +60,29 @@ class KernelPasses:
         """sum_c coef_c k(x, z_c) for each of the rows."""
         little = self._X.is_little(len(rows), len(vectors))
         return self._sums(verbs.products, rows, vectors, (coef, exact), little, token)
+
+    @property
+    def least_symmetric(self) -> int:
+        """Number of rows whose products with themselves are made by ``symmetric``.
+
+        Products of a linear kernel are made through w, and need no kernel values.
+        """
+        return NEVER if isinstance(self._how.kernel, Linear | Sum) else LEAST_SYMMETRIC
+
+    def symmetric(
+        self, rows: np.ndarray, vectors: np.ndarray, coef: np.ndarray, exact: bool, token: StopToken | None
+    ) -> np.ndarray:
+        """The product of rows with themselves (``vectors`` are the same): each kernel value is computed once."""
+        order = np.argsort(rows, kind="stable")
+        blocks = self._X.blocks(rows[order], coef[order])
+        sums = [np.zeros(len(block.rows)) for block in blocks]
+        found = self._X.meet(Meeting(self._how, exact), blocks, token)
+        for pair, parts in zip(pairs_of(len(blocks)), found, strict=True):
+            for place, part in zip(pair, parts, strict=False):
+                sums[place] += part
+        out = np.empty(len(rows))
+        out[order] = np.concatenate(sums)
+        return out
 
     def rounding(
         self, rows: np.ndarray, vectors: np.ndarray, coef: np.ndarray, exact: bool, token: StopToken | None

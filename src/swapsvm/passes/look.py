@@ -14,6 +14,7 @@ from ..arrays import CsrMatrix, Matrix
 from ..columns import is_sparse
 
 WORD, BASE = 1 << 64, 0xD1342543DE82EF95
+MORE = 1 + 1e-9  # more than the order of additions can change a sum
 TOGETHER = 8192  # rows whose columns are summed together
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -23,15 +24,20 @@ class Look:
     """What was seen of some rows."""
 
     largest: float = 0.0  # |entry|
-    most_entries: int = 0  # of a sparse row
+    most_entries: int = 0  # of a row
     entries: int = 0  # of all sparse rows
     longest: float = 0.0  # sum of the squares of a row
-    widest: float = 0.0  # sum of the absolute values of a row
+    widest: float = 0.0  # sum of the absolute values of a row, of dense rows a bound on it
     digest: int = 0
 
     def from_row(self, first: int) -> Look:
         """The same where the first row has this number."""
         return replace(self, digest=self.digest * pow(BASE, first, WORD) % WORD)
+
+    @property
+    def norms(self) -> tuple[float, float, int]:
+        """At least |x|^2, |x|_1 and the number of entries of every row, however these are added up."""
+        return MORE * self.longest, MORE * self.widest, self.most_entries
 
     def __add__(self, other: Look) -> Look:
         return Look(
@@ -62,7 +68,9 @@ def sizes_of(rows: Matrix) -> Look:
     entries = np.asarray(rows.data if is_sparse(rows) else rows)
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     if not is_sparse(rows):
-        return Look(largest)
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return Look(largest, rows.shape[1], 0, float(squares.max(initial=0.0)), float(rows.shape[1] * largest))
     size = np.abs(rows.data.astype(np.float64))
     most = int(np.diff(rows.indptr).max(initial=0))
     longest, widest = (float(_sums_of_rows(rows, part).max(initial=0.0)) for part in (size**2, size))

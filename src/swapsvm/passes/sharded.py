@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, TypeGuard
+from itertools import combinations_with_replacement, pairwise
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from .._core import Stopped, StopToken
 from ..arrays import Matrix
 from ..columns import is_sparse, stacked
 from .look import Look, look_at, moments, sum_of_looks
-from .verbs import Arithmetic, Stack
+from .verbs import Arithmetic, ColumnsVerb, Stack, mutual_products, own_products
 
 Places = tuple[np.ndarray, Any]  # of the rows that a pass was asked for, and what it found for them
 KEPT_PART = 4  # rows brought here are kept in one part in this many of the room
 LITTLE_PART = 4  # rows that take less than this part of that are brought here instead of passed over
+BLOCKS, MOST_BLOCKS = 8, 32  # into which rows that are multiplied with each other are cut: some work for each worker
+LEAST_BLOCK, WHOLE_BLOCK = 2048, 16384  # rows of such a block; beyond, there are more of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,39 @@ class Work:
         if self.how is None:
             return self.verb(rows, *self.shared, *by_row)
         return self.verb(Stack(self.vectors, rows, self.how, token), *self.shared, *by_row)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some of the rows that are multiplied with each other, and their coefficients."""
+
+    rows: np.ndarray
+    coef: np.ndarray
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The products of two blocks with each other, or of one with itself; each kernel value is computed once."""
+
+    how: Arithmetic
+    exact: bool
+
+    def of(
+        self, blocks: Sequence[Matrix], coefs: Sequence[np.ndarray], token: StopToken | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """The sums of one block, or of two."""
+        if len(blocks) == 1:
+            return (own_products(Stack(None, blocks[0], self.how, token), coefs[0], self.exact),)
+        return mutual_products(Stack(blocks[0], blocks[1], self.how, token), coefs[0], coefs[1], self.exact)
+
+
+class Columns(Protocol):
+    """Kernel values of some rows with some vectors, which are kept where the rows are."""
+
+    def each(
+        self, verb: ColumnsVerb, shared: tuple[Any, ...], by_row: Sequence[np.ndarray], token: StopToken | None
+    ) -> Iterator[Places]:
+        """What a verb makes of ``KeptColumns``, piece by piece, with the places of the rows in their list."""
 
 
 class ShardedRows(ABC):
@@ -101,6 +136,21 @@ class ShardedRows(ABC):
             yield piece.places, found
             if token is not None and token.stopped:
                 raise Stopped
+
+    def meet(
+        self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
+    ) -> Iterator[tuple[np.ndarray, ...]]:
+        """What becomes of each pair of blocks, in the order of ``pairs_of``."""
+        self.passes += 1
+        for place, block in enumerate(blocks):
+            left = self._brought(block.rows)
+            yield meeting.of([left], [block.coef], token)
+            for other in blocks[place + 1 :]:
+                yield meeting.of([left, self._brought(other.rows)], [block.coef, other.coef], token)
+
+    def keep_columns(self, work: Work, rows: np.ndarray) -> Columns | None:
+        """The kernel values of rows and vectors, kept where the rows are; None if there is no room for them."""
+        return None
 
     def each_row(self, work: Work, by_row: Sequence[np.ndarray] = ()) -> list[Any]:
         """The same for all rows, in order."""
@@ -167,6 +217,10 @@ class ShardedRows(ABC):
     def _kept(self, rows: tuple[np.ndarray, Matrix]) -> None:
         self.__dict__["_kept_rows"] = rows
 
+    def _brought(self, rows: np.ndarray) -> Matrix:
+        """Ascending rows, which are not kept."""
+        return self._kept[1][rows] if self._all_kept else self._fetched(rows)
+
     def _fetched(self, rows: np.ndarray) -> Matrix:
         """Ascending rows."""
         pieces = self.pieces_of(rows)
@@ -209,6 +263,17 @@ class ShardedRows(ABC):
         step = max(int(self.room / KEPT_PART / max(self.bytes_of(1), 1.0)), 1)
         return [slice(first, first + step) for first in range(0, len(rows), step)]
 
+    def blocks(self, rows: np.ndarray, coef: np.ndarray) -> list[Block]:
+        """Cut ascending rows into blocks for ``meet``, two of which can be brought here.
+
+        Neither the pieces nor who works on them count, so that sums do not depend on them.
+        """
+        wanted = max(LEAST_BLOCK, min(-(-len(rows) // BLOCKS), WHOLE_BLOCK), len(rows) // MOST_BLOCKS)
+        most = int(self.room / KEPT_PART / 2 / max(self.bytes_of(1), 1.0))
+        step = max(min(wanted, most), 1)
+        parts = (slice(first, first + step) for first in range(0, len(rows), step))
+        return [Block(rows[part], coef[part]) for part in parts]
+
     def map(self, function: Callable[[Matrix], np.ndarray]) -> np.ndarray:
         """What a function makes of all rows, piece by piece, in their order."""
         return np.concatenate(self.each_row(Work(function, None, None, ())))
@@ -232,6 +297,11 @@ class SomeColumns:
 
     def __getitem__(self, some: slice) -> Matrix:
         return self.rows[some][:, list(self.places)]
+
+
+def pairs_of(count: int) -> list[tuple[int, int]]:
+    """Pairs of this many blocks, each with itself too."""
+    return list(combinations_with_replacement(range(count), 2))
 
 
 def is_sharded(X: object) -> TypeGuard[ShardedRows]:

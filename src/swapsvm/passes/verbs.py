@@ -18,11 +18,16 @@ from ..rows import as_rows
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """A kernel, the precision of its values, and the number of threads that compute them (0: all processors)."""
+    """A kernel, the precision of its values, and the number of threads that compute them (0: all processors).
+
+    ``beyond`` are the largest norms of all rows, which decide how distances are computed: in the same way in each
+    piece, so that the bounds on rounding hold and results do not depend on the cut.
+    """
 
     kernel: Kernel
     single: bool
     threads: int = 0
+    beyond: tuple[float, float, int] = (0.0, 0.0, 0)  # |x|^2, |x|_1, entries
 
 
 class Stack:
@@ -38,7 +43,7 @@ class Stack:
             self.gram = gram.from_terms(how.kernel.compiled(matrix), [every], 0, how.threads)
         else:
             rows = as_rows(*without_empty_columns(matrix))
-            self.gram = gram.from_rows(rows, how.kernel.spec(), [every], 0, how.threads)
+            self.gram = gram.from_rows(rows, how.kernel.spec(), [every], 0, how.threads, how.beyond)
 
     def features(self, factor: np.ndarray, bias: float) -> _core.Features:
         """Those of the rows, with the vectors as landmarks and L of their kernel values."""
@@ -50,12 +55,36 @@ class Stack:
         return _core.kernel_columns(self.gram, self.rows, self.vectors, bias, self.token)
 
 
+@dataclass(frozen=True, eq=False)
+class KeptColumns:
+    """Kernel values that were computed before, in the place of a stack: products with them have the same bits."""
+
+    numbers: np.ndarray
+    count: int
+    threads: int
+
+    def columns(self, bias: float) -> _core.GivenColumns:
+        """The matrix to multiply with, which has the bias."""
+        return _core.GivenColumns(self.numbers, self.count, self.threads)
+
+
+ColumnsVerb = Callable[..., np.ndarray]
 SumsVerb = Callable[[Stack, np.ndarray, bool], np.ndarray]
 
 
 def products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
     """sum_c coef_c k(x, z_c) for each row x."""
     return np.asarray(stack.gram.own_product(stack.rows, stack.vectors, coef, exact, stack.token))
+
+
+def own_products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
+    """The same of the rows with themselves."""
+    return np.asarray(stack.gram.own_product(stack.rows, stack.rows, coef, exact, stack.token))
+
+
+def mutual_products(stack: Stack, coef: np.ndarray, other: np.ndarray, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of the vectors with the rows, whose coefficients are ``other``, and of the rows with the vectors."""
+    return stack.gram.mutual_product(stack.vectors, stack.rows, coef, other, exact, stack.token)
 
 
 def bounds(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
@@ -82,16 +111,21 @@ def residuals(stack: Stack, factor: np.ndarray, bias: float, together: int) -> n
     return np.concatenate(found)
 
 
-def column_products(stack: Stack, v: np.ndarray, bias: float) -> np.ndarray:
+def column_numbers(stack: Stack, bias: float) -> np.ndarray:
+    """A itself, the kernel values of the rows and the vectors, for ``KeptColumns``."""
+    return np.asarray(stack.columns(bias).numbers())
+
+
+def column_products(stack: Stack | KeptColumns, v: np.ndarray, bias: float) -> np.ndarray:
     """A v, with A the kernel values of the rows and the vectors."""
     return np.asarray(stack.columns(bias).product(v))
 
 
-def column_sums(stack: Stack, bias: float, w: np.ndarray) -> np.ndarray:
+def column_sums(stack: Stack | KeptColumns, bias: float, w: np.ndarray) -> np.ndarray:
     """A'w."""
     return np.asarray(stack.columns(bias).transposed(w))
 
 
-def quadratic_sums(stack: Stack, v: np.ndarray, bias: float, w: np.ndarray) -> np.ndarray:
+def quadratic_sums(stack: Stack | KeptColumns, v: np.ndarray, bias: float, w: np.ndarray) -> np.ndarray:
     """A' diag(w) A v."""
     return np.asarray(stack.columns(bias).quadratic(w, v))

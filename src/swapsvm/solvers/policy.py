@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 COUNTS = (128, 256, 512, 1024, 2048, 4096)  # of landmarks
 FACTORED = 1024  # of them whose kernel matrix is always factored to look at; beyond the largest, it is extrapolated
 LOOK = 0.05  # part of the operations of a sweep that a larger factor may take
+MATRICES = 12  # times the square of the number of landmarks, in single precision: what their choice takes at a time
 LARGEST_PART = 8  # landmarks are at most this part of the rows
 PROBED = 512  # rows, at least, that tell what landmarks leave out
 POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
@@ -90,7 +91,8 @@ class Outlook:
     def worthwhile_counts(self) -> list[int]:
         """Numbers of landmarks with which the fewest steps would be cheaper than blocks."""
         most, limit = self.rows // LARGEST_PART, CLEARLY * self.cost_of_blocks()
-        return [count for count in COUNTS if count <= most and self.cost_of_surrogate(count, FEWEST_STEPS) < limit]
+        fitting = [count for count in COUNTS if count <= most and MATRICES * count**2 <= self.most_features]
+        return [count for count in fitting if self.cost_of_surrogate(count, FEWEST_STEPS) < limit]
 
     def most_factored(self) -> int:
         """The largest number of landmarks whose factor costs little beside a sweep."""

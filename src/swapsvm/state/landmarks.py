@@ -128,41 +128,53 @@ class ComputedFeatures:
 
 
 class PassFeatures:
-    """The same where the rows themselves lie elsewhere: each product is a pass over them."""
+    """The same where the rows themselves lie elsewhere: each product is a pass over them.
+
+    K_:F is kept there if there is room.
+    """
 
     def __init__(self, factor: Factor, X: ShardedRows, rows: np.ndarray, token: Callable[[], StopToken | None]) -> None:
         self._factor, self._X, self._rows, self._token = factor, X, rows, token
         self._single = np.ascontiguousarray(factor.values, np.float32)
         self._bias, self._how = float(factor.problem.bias), factor.problem.gram.arithmetic
         together = max(1024, int(factor.problem.gram.core.cache_budget // (FEATURE_BYTES * len(factor.landmarks))))
-        self.residual = self._of_rows(verbs.residuals, self._single, self._bias, together)
+        columns = Work(verbs.column_numbers, self._how, X[factor.landmarks], (self._bias,))
+        self._kept = X.keep_columns(columns, rows)
+        self.residual = self._of_rows(self._from_rows(verbs.residuals, (self._single, self._bias, together)))
 
     def product(self, v: np.ndarray) -> np.ndarray:
-        return self._of_rows(verbs.column_products, self._factor.solved(v, transposed=True), self._bias)
+        inner = self._factor.solved(v, transposed=True)
+        return self._of_rows(self._from_columns(verbs.column_products, (inner, self._bias)))
 
     def transposed(self, w: np.ndarray) -> np.ndarray:
-        return self._factor.solved(self._sum(verbs.column_sums, w, self._bias))
+        return self._factor.solved(self._sum(self._from_columns(verbs.column_sums, (self._bias,), w)))
 
     def quadratic(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         inner = self._factor.solved(v, transposed=True)
-        return self._factor.solved(self._sum(verbs.quadratic_sums, w, inner, self._bias))
+        return self._factor.solved(self._sum(self._from_columns(verbs.quadratic_sums, (inner, self._bias), w)))
 
     def some(self, rows: np.ndarray) -> np.ndarray:
         stack = Stack(self._X[self._factor.landmarks], self._X[self._rows[rows]], self._how, self._token())
         return np.asarray(stack.features(self._single, self._bias).some(np.arange(len(rows), dtype=np.int32)))
 
-    def _pass(self, verb: Verb, shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
+    def _from_columns(self, verb: Verb, shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
+        if self._kept is None:
+            return self._from_rows(verb, shared, *by_row)
+        return self._kept.each(verb, shared, by_row, self._token())
+
+    def _from_rows(self, verb: Verb, shared: tuple[object, ...], *by_row: np.ndarray) -> Iterator[Places]:
         work = Work(verb, self._how, self._X[self._factor.landmarks], shared)
         return self._X.each(work, self._rows, by_row, self._token())
 
-    def _of_rows(self, verb: Verb, *shared: object) -> np.ndarray:
+    def _of_rows(self, found: Iterator[Places]) -> np.ndarray:
         out = np.empty(len(self._rows))
-        for places, found in self._pass(verb, shared):
-            out[places] = found
+        for places, numbers in found:
+            out[places] = numbers
         return out
 
-    def _sum(self, verb: Verb, w: np.ndarray, *shared: object) -> np.ndarray:
-        return np.asarray(sum(found for _, found in self._pass(verb, shared, w)))
+    @staticmethod
+    def _sum(found: Iterator[Places]) -> np.ndarray:
+        return np.asarray(sum(numbers for _, numbers in found))
 
 
 class Passes(Protocol):
@@ -184,6 +196,7 @@ class VariableFeatures:
     """Z and r of a problem, in its variables. Two variables of one row share its features, with their signs."""
 
     wide = False  # whether there are too many columns for a factor of Z' diag(w) Z
+    _part = PART
 
     def __init__(self, problem: Quadratic, count: int) -> None:
         own = problem.signs != 0  # the slack vertex has no kernel values
@@ -224,8 +237,8 @@ class VariableFeatures:
         chosen = listed[np.linspace(0, len(listed), min(rows, len(listed)), endpoint=False).astype(np.int64)]
         scales = np.sqrt(len(listed) / max(len(chosen), 1) * weights).astype(np.float32)
         matrix = np.zeros((self.count, self.count))
-        for first in range(0, len(chosen), PART):
-            part = chosen[first : first + PART]
+        for first in range(0, len(chosen), self._part):
+            part = chosen[first : first + self._part]
             scaled = scales[part, None] * self._some(part.astype(np.int32))
             matrix += scaled.T @ scaled  # of one array with itself: half the work
         return matrix
@@ -249,6 +262,7 @@ class Landmarks(VariableFeatures):
     def _passes(self, core: FullState32 | FullState64, factor: Factor) -> Passes:
         gram = factor.problem.gram
         if is_sharded(gram.X):
+            self._part = int(np.clip(gram.core.cache_budget // (4 * FEATURE_BYTES * self.count), 256, PART))
             return PassFeatures(factor, gram.X, self.rows, lambda: core.token)
         stored = len(self.rows) * self.count * FEATURE_BYTES <= gram.core.cache_budget
         return features_of(core, factor, self.rows) if stored else ComputedFeatures(core, factor, self.rows)
