@@ -90,6 +90,22 @@ void Shard<V>::add_kept(const Vectors& z, double scale, bool afresh) {
 }
 
 template <class V>
+std::vector<double> Shard<V>::exact_matrix() {
+  const DistinctRows& rows = every_row();
+  const size_t distinct = rows.rows.size(), n = size_t(size_);
+  std::vector<double> kernel(distinct * distinct), q(n * n), signs;
+  for (int64_t v = 0; v < size_; ++v) signs.push_back(sign(v));
+  gram_->exact_block(rows.selection(), rows.selection(), kernel.data());
+  for (size_t u = 0; u < n; ++u) {
+    const double* values = &kernel[size_t(rows.place[u]) * distinct];
+    double* own = &q[u * n];
+    for (size_t v = 0; v < n; ++v) own[v] = signs[u] * signs[v] * (values[rows.place[v]] + terms_.bias);
+    own[u] += ridge(int64_t(u));
+  }
+  return q;
+}
+
+template <class V>
 std::vector<double> Shard<V>::rounding(const Point& a, bool exact) {
   constexpr double u = std::numeric_limits<double>::epsilon() / 2;
   const Combination z = combination(a);

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "sums.hpp"
+
 namespace swapsvm {
 
 template <class V>
@@ -77,6 +79,8 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
     for (int64_t c = 0; c < width; ++c) values[c] = sign * signs[c] * (values[c] + bias);
     std::copy_n(values, width, row(r) + first);
   }
+  const double largest = largest_size(panel_.data(), count * width);
+  if (!(largest <= largest_)) largest_ = largest;
   constexpr int64_t kTile = 16;
   for (int64_t r = 0; r < first; r += kTile)
     for (int64_t c = 0; c < width; ++c)
@@ -130,6 +134,7 @@ std::vector<Index> WholeMatrix<V>::violators() {
     m.score = m.sign * (sums[k] + bias_ * total) - m.half_linear;
     if (m.score < quadratic_ - half_linear_value_) found.push_back(others[k]);
   }
+  summed_ = true;
   return found;
 }
 
@@ -215,7 +220,7 @@ bool WholeMatrix<V>::solve_smoothly(double accuracy, const Team& team) {
   if (size() < kLeastSmooth || !scales_ || stepped_) return false;
   if (!smooth_) smooth_ = std::make_unique<SmoothSteps<V>>(gram_, members_, bias_);
   if (!smooth_->are_worth(swapped_ * growth())) return false;
-  stepped_ = true;
+  stepped_ = true, summed_ = false;
   std::vector<Index> all(static_cast<size_t>(size()));
   std::iota(all.begin(), all.end(), 0);
   for (int k = 0; k < kSmoothSteps; ++k) {
@@ -259,6 +264,7 @@ void WholeMatrix<V>::set_scores() {
     m.score = h - m.half_linear;
     quadratic_ += m.weight * h, half_linear_value_ += m.weight * m.half_linear;
   }
+  summed_ = n == size();
 }
 
 template <class V>
@@ -273,6 +279,15 @@ std::vector<double> WholeMatrix<V>::products() const {
   std::vector<double> found;
   for (const Member& m : members_) found.push_back(m.score + m.half_linear - m.ridge * m.weight);
   return found;
+}
+
+// The bias is added in V. Weights, which sum to 1, and sums are in double.
+template <class V>
+double WholeMatrix<V>::rounding() const {
+  if (!summed_) return std::numeric_limits<double>::infinity();
+  double diagonal = 0;
+  for (const Member& m : members_) diagonal = std::max(diagonal, std::abs(m.diagonal));
+  return double(std::numeric_limits<V>::epsilon()) * largest_ + rounding_of_sums(size(), std::max(largest_, diagonal));
 }
 
 template class WholeMatrix<float>;
