@@ -262,7 +262,7 @@ class FullState final : public State<V> {
     this->set_rounding(error);
   }
 
-  void place_exactly(const std::vector<double>& weights, const std::vector<double>& q);
+  void place_exactly(const std::vector<double>& weights, const double* q);
 
   std::vector<Index> kept_;
   bool exact_ = false;  // while h is fresh: whether that of the active variables was summed in double

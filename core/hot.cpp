@@ -163,11 +163,14 @@ struct StoredValues {
   void begin(int64_t first_column) { column = first_column; }
   void end(int64_t) {}
   SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) {
+    const int64_t width = width_of(block, column);
+    V* place = out + first * stride + column;
+    if (__builtin_expect(count == kRowsAtOnce && width == kStripWidth<V>, 1))
+      return for_each_vector([&](int k, int s) { store<V>(place + k * stride + s * kLanes<V>, tile.at[k][s]); });
     V values[kRowsAtOnce * kStripWidth<V>];
     store_tile<V>(tile, values);
-    const int64_t width = width_of(block, column);
     for (int k = 0; k < count; ++k)
-      __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * size_t(width));
+      __builtin_memcpy(place + k * stride, values + k * kStripWidth<V>, sizeof(V) * size_t(width));
   }
 };
 

@@ -90,17 +90,17 @@ void Shard<V>::add_kept(const Vectors& z, double scale, bool afresh) {
 }
 
 template <class V>
-std::vector<double> Shard<V>::exact_matrix() {
-  const DistinctRows& rows = every_row();
-  const size_t distinct = rows.rows.size(), n = size_t(size_);
-  std::vector<double> kernel(distinct * distinct), q(n * n), signs;
-  for (int64_t v = 0; v < size_; ++v) signs.push_back(sign(v));
-  gram_->exact_block(rows.selection(), rows.selection(), kernel.data());
-  for (size_t u = 0; u < n; ++u) {
-    const double* values = &kernel[size_t(rows.place[u]) * distinct];
-    double* own = &q[u * n];
-    for (size_t v = 0; v < n; ++v) own[v] = signs[u] * signs[v] * (values[rows.place[v]] + terms_.bias);
-    own[u] += ridge(int64_t(u));
+AlignedArray<double> Shard<V>::exact_matrix() {
+  std::vector<Index> rows;
+  std::vector<double> signs;
+  for (int64_t v = 0; v < size_; ++v) rows.push_back(Index(row(v))), signs.push_back(sign(v));
+  const Selection all{rows.data(), 0, size_};
+  AlignedArray<double> q = aligned_array<double>(size_ * size_);
+  gram_->exact_block(all, all, q.get());
+  for (int64_t u = 0; u < size_; ++u) {
+    double* own = q.get() + u * size_;
+    for (int64_t v = 0; v < size_; ++v) own[v] = signs[u] * signs[v] * (own[v] + terms_.bias);
+    own[u] += ridge(u);
   }
   return q;
 }

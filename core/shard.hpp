@@ -189,7 +189,7 @@ class Shard {
     for (double& h : h_) h /= divisor;
   }
   // Q, of a problem without a slack vertex.
-  std::vector<double> exact_matrix();
+  AlignedArray<double> exact_matrix();
   // Bounds on |computed - true| of h for variables whose h was summed in V, or `exact`ly.
   std::vector<double> rounding(const Point& a, bool exact);
 

@@ -162,13 +162,13 @@ std::unique_ptr<WholeMatrix<V>> FullState<V>::whole_matrix() const {
 template <class V>
 bool FullState<V>::polish() {
   if (!this->scales() || shard_.has_linear() || shard_.slack() >= 0) return false;
-  const std::vector<double> q = shard_.exact_matrix();
+  const AlignedArray<double> q = shard_.exact_matrix();
   std::vector<double> b(point_.weights());
-  if (!solve_by_pivoting(q, b)) return false;
+  if (!solve_by_pivoting(q.get(), b)) return false;
   const Snapshot before = snapshot();
   const double gap = this->gap(), relative = gap / this->scale();
   if constexpr (sizeof(V) == sizeof(double))
-    place_exactly(b, q);
+    place_exactly(b, q.get());
   else  // bounds of products in double are not those of blocks
     this->set_weights(shard_.all_variables(), b);
   if (this->gap() <= gap && this->gap() / this->scale() <= relative) return true;
@@ -179,12 +179,12 @@ bool FullState<V>::polish() {
 
 // A certificate with the values that are in memory.
 template <class V>
-void FullState<V>::place_exactly(const std::vector<double>& weights, const std::vector<double>& q) {
+void FullState<V>::place_exactly(const std::vector<double>& weights, const double* q) {
   const int64_t n = this->size();
   std::vector<double> products(weights.size(), 0.0);
-  add_scaled<double>(n, [&](int64_t v) { return &q[size_t(v * n)]; }, weights.data(), products.data(), n);
+  add_scaled<double>(n, [&](int64_t v) { return q + v * n; }, weights.data(), products.data(), n);
   for (int64_t v = 0; v < n; ++v) products[size_t(v)] -= shard_.ridge(v) * weights[size_t(v)];
-  place_sums(weights, products, rounding_of_sums(n, largest_size(q.data(), n * n)));
+  place_sums(weights, products, rounding_of_sums(n, largest_size(q, n * n)));
   certify();
 }
 
