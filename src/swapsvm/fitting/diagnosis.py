@@ -67,7 +67,8 @@ class Sample:
         apart = X[picked] - X[np.concatenate([picked[-third:], picked[:-third]])]
         if is_sparse(apart):
             (apart,) = without_empty_columns(sp.csr_array(apart), beyond=WIDE)
-        parts = abs(apart.astype(np.float64, copy=False)) ** power
+        apart = apart.astype(np.float64, copy=False)
+        parts = apart**2 if power == 2 else abs(apart)
         return cls(parts, power, parts.shape[1] == X.shape[1])
 
     @cached_property
@@ -91,7 +92,8 @@ class Sample:
     @property
     def is_even(self) -> bool:
         """Whether no column has far larger numbers than any other that varies."""
-        return bool(self.spreads.max() < SWAMPED * self.spreads.min(initial=np.inf, where=self.spreads > 0))
+        varying = self.spreads[self.spreads > 0]
+        return not len(varying) or bool(varying.max() < SWAMPED * varying.min())
 
 
 def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:
