@@ -72,19 +72,14 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
   const int64_t count = first + width;
   panel_.resize(size_t(count * width));
   gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
-  for (int64_t r = 0; r < count; ++r) {
-    const V sign = signs_[size_t(r)], bias = V(bias_);
-    const V* signs = &signs_[size_t(first)];
-    V* values = &panel_[r * width];
-    for (int64_t c = 0; c < width; ++c) values[c] = sign * signs[c] * (values[c] + bias);
-    std::copy_n(values, width, row(r) + first);
-  }
-  const double largest = largest_size(panel_.data(), count * width);
-  if (!(largest <= largest_)) largest_ = largest;
-  constexpr int64_t kTile = 16;
-  for (int64_t r = 0; r < first; r += kTile)
+  constexpr int64_t kTile = 16;  // rows that are mirrored while they are in the first-level cache
+  for (int64_t begin = 0; begin < count; begin += kTile) {
+    for (int64_t r = begin; r < std::min(begin + kTile, count); ++r)
+      note_largest(hot_updates<V>().signed_values(&panel_[size_t(r * width)], signs_[size_t(r)], &signs_[size_t(first)],
+                                                  V(bias_), width, row(r) + first));
     for (int64_t c = 0; c < width; ++c)
-      for (int64_t k = r; k < std::min(r + kTile, first); ++k) row(first + c)[k] = panel_[k * width + c];
+      for (int64_t k = begin; k < std::min(begin + kTile, first); ++k) row(first + c)[k] = row(k)[first + c];
+  }
   for (int64_t c = first; c < count; ++c) row(c)[c] = V(members_[order_[c]].diagonal);
 }
 

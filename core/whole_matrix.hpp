@@ -5,6 +5,7 @@
 // (smooth_steps.hpp) as soon as they are expected to be cheaper.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "block.hpp"
@@ -58,6 +59,9 @@ class WholeMatrix {
   std::vector<Index> sample() const;
   void enter(const std::vector<Index>& variables);
   void fill_panel(int64_t first, int64_t width);
+  void note_largest(double size) {
+    if (!std::isnan(largest_) && !(size <= largest_)) largest_ = size;
+  }
   double active_part() const;  // of those that have entered
   // Scores of those outside, and those among them that a toward step ascends to.
   std::vector<Index> violators();
