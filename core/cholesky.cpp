@@ -6,7 +6,7 @@
 
 namespace swapsvm {
 
-bool factor_cholesky(std::vector<double>& q, int64_t n) {
+bool factor_cholesky(double* q, int64_t n) {
   std::vector<double> coef(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t k = 0; k < i; ++k) coef[k] = -q[k * n + i];
@@ -18,7 +18,7 @@ bool factor_cholesky(std::vector<double>& q, int64_t n) {
   return true;
 }
 
-void solve_factored(const std::vector<double>& u, int64_t n, std::vector<double>& y) {
+void solve_factored(const double* u, int64_t n, std::vector<double>& y) {
   for (int64_t i = 0; i < n; ++i) {
     y[i] /= u[i * n + i];
     for (int64_t k = i + 1; k < n; ++k) y[k] -= u[i * n + k] * y[i];

@@ -7,9 +7,9 @@
 namespace swapsvm {
 
 // Q = U'U, in place, in the upper triangle; whether Q is positive definite.
-bool factor_cholesky(std::vector<double>& q, int64_t n);
+bool factor_cholesky(double* q, int64_t n);
 
 // y <- (U'U)^-1 y
-void solve_factored(const std::vector<double>& u, int64_t n, std::vector<double>& y);
+void solve_factored(const double* u, int64_t n, std::vector<double>& y);
 
 }  // namespace swapsvm

@@ -154,6 +154,7 @@ class DotsSource final : public Source<V> {
     const bool own = z.data.index() == 0 && std::is_same_v<V, double>;
     rows_->rounding(rows, z, exact && !own, bound, team);
   }
+  bool keeps_values() const override { return true; }
   std::unique_ptr<Source<V>> among(std::vector<Index> rows) const override {
     const int64_t n = int64_t(rows.size());
     auto values = aligned_array<V>(n * n);

@@ -11,20 +11,20 @@ class WholeMatrix;
 template <class V>
 class FullState final : public State<V> {
   using Base = State<V>;
-  using Base::bound_, Base::fresh_, Base::gram_, Base::improvement_, Base::oracles_, Base::point_, Base::score,
-      Base::shard_;
+  using Base::added_rounding_, Base::bound_, Base::fresh_, Base::gram_, Base::improvement_, Base::oracles_,
+      Base::point_, Base::score, Base::shard_;
 
  public:
   using Base::Base;
 
   Snapshot snapshot() const override {
     Snapshot s = Base::snapshot();
-    s.kept = kept_;
+    s.kept = kept_, s.fresh = s.fresh && !(added_rounding_ > 0);  // which it has no place for
     return s;
   }
   void restore(const Snapshot& s) override {
     Base::restore(s);
-    kept_ = s.kept, exact_ = false;
+    kept_ = s.kept, exact_ = false, added_rounding_ = 0;
     choose_vertices();
   }
 
@@ -53,7 +53,7 @@ class FullState final : public State<V> {
     else
       shard_.add_columns(point_.changes_of(c), c.scale);
     this->change_weights(c);
-    fresh_ = c.afresh, exact_ = false;
+    fresh_ = c.afresh, exact_ = false, added_rounding_ = 0;
     this->set_value();
     choose_vertices();
     this->keep_room();
@@ -115,11 +115,20 @@ class FullState final : public State<V> {
     const double total = point_.normalize();
     shard_.include_all();
     for (const Index v : all) shard_.set_h(v, products[size_t(v)] / total + shard_.ridge(v) * point_[v]);
-    fresh_ = (afresh || exact) && sizeof(V) < sizeof(double), exact_ = exact;
+    fresh_ = (afresh || exact) && sizeof(V) < sizeof(double), exact_ = exact, added_rounding_ = 0;
     this->set_value();
     choose_vertices();
     this->keep_room();
     this->note_correction();
+  }
+
+  // The same for products that are sums over these weights of kernel values in V, each made once. `rounding` is what
+  // they are off by beyond the rounding of fused products, if it is finite: then a certificate needs no sums in V.
+  void place_sums(const std::vector<double>& weights, const std::vector<double>& products, double rounding) {
+    place(weights, products);
+    if (!std::isfinite(rounding) || gram_->linear_rows()) return;  // whose bounds are those of products through w
+    fresh_ = true, added_rounding_ = rounding;
+    exact_ = sizeof(V) == sizeof(double);
   }
 
   // The problem with all of its kernel values in memory, at the present point. There must be no slack vertex.
@@ -185,8 +194,15 @@ class FullState final : public State<V> {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);
     }
+    const double added = fresh_ ? added_rounding_ : 0.0;
+    if (added > 0 && exact_) {  // h of all variables is in double
+      for (double& e : exact_error) e += added;
+      begin_afresh(exact_error);
+      return void(added_rounding_ = added);
+    }
     std::vector<double> error;
     if (sizeof(V) < sizeof(double) || fresh_) error = shard_.rounding(point_, false);
+    for (double& e : error) e += added;
     if (error.empty() || !(error[0] < std::numeric_limits<double>::infinity())) {
       shard_.evaluate(shard_.all_variables(), point_, true);
       return begin_afresh(exact_error);
@@ -201,6 +217,7 @@ class FullState final : public State<V> {
     for (const auto* exact : {&point_.active(), &near})
       for (const Index v : *exact) error[v] = exact_error[v];
     begin_afresh(error);
+    added_rounding_ = added;
   }
   std::vector<Index> inactive() const {
     return shard_.variables_where([this](int64_t v) { return !(point_[v] > 0); });
@@ -228,7 +245,7 @@ class FullState final : public State<V> {
     });
   }
   void begin_afresh() {
-    fresh_ = true, exact_ = false;
+    fresh_ = true, exact_ = false, added_rounding_ = 0;
     shard_.include_all();
     this->forget_certificate();
     this->set_value();
@@ -244,6 +261,8 @@ class FullState final : public State<V> {
     for (double& e : error) e *= before / this->radius();
     this->set_rounding(error);
   }
+
+  void place_exactly(const std::vector<double>& weights, const double* q);
 
   std::vector<Index> kept_;
   bool exact_ = false;  // while h is fresh: whether that of the active variables was summed in double

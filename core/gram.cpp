@@ -23,6 +23,7 @@ Gram<V>::Gram(std::shared_ptr<const Source<V>> source, std::vector<std::vector<I
 
 template <class V>
 std::shared_ptr<Gram<V>> Gram<V>::among(const std::vector<int>& groups) {
+  if (!source_->keeps_values()) return nullptr;
   std::vector<Index> rows;
   std::vector<std::vector<Index>> places;
   std::vector<double> diagonal;

@@ -163,11 +163,14 @@ struct StoredValues {
   void begin(int64_t first_column) { column = first_column; }
   void end(int64_t) {}
   SWAPSVM_ALWAYS_INLINE void take(const Tile<V>& tile, int64_t first, int count) {
+    const int64_t width = width_of(block, column);
+    V* place = out + first * stride + column;
+    if (__builtin_expect(count == kRowsAtOnce && width == kStripWidth<V>, 1))
+      return for_each_vector([&](int k, int s) { store<V>(place + k * stride + s * kLanes<V>, tile.at[k][s]); });
     V values[kRowsAtOnce * kStripWidth<V>];
     store_tile<V>(tile, values);
-    const int64_t width = width_of(block, column);
     for (int k = 0; k < count; ++k)
-      __builtin_memcpy(out + (first + k) * stride + column, values + k * kStripWidth<V>, sizeof(V) * size_t(width));
+      __builtin_memcpy(place + k * stride, values + k * kStripWidth<V>, sizeof(V) * size_t(width));
   }
 };
 
@@ -499,6 +502,25 @@ void exponential_of(V* values, int64_t count) {
   transform<V>(values, count, [](Vec<V> x) { return exponential<V>(x); });
 }
 
+template <class V>
+double signed_values(const V* values, V sign, const V* signs, V bias, int64_t count, V* out) {
+  Vec<V> largest = {}, broken = {};  // the latter is 0, or NaN
+  int64_t k = 0;
+  for (; k + kLanes<V> <= count; k += kLanes<V>) {
+    const Vec<V> next = load<V>(signs + k) * sign * (load<V>(values + k) + bias);
+    store<V>(out + k, next);
+    largest = larger<V>(largest, absolute<V>(next)), broken += next * V(0);
+  }
+  double found = 0, lost = sum<V>(broken);
+  for (int l = 0; l < kLanes<V>; ++l) found = largest[l] > found ? double(largest[l]) : found;
+  for (; k < count; ++k) {
+    out[k] = signs[k] * sign * (values[k] + bias);
+    const double size = out[k] < 0 ? -out[k] : out[k];
+    found = size > found ? size : found, lost += double(out[k]) * 0;
+  }
+  return lost == 0 ? found : lost;
+}
+
 // Four independent sums hide the latency of an addition.
 void dot_rows(const float* z, int64_t rows, int64_t columns, const double* v, double* out) {
   constexpr int lanes = kLanes<double>, sums = kAlign / lanes < 4 ? kAlign / lanes : 4;
@@ -535,7 +557,7 @@ template <class T, class V>
 constexpr HotKernels<T, V> kKernels{kStripWidth<V>, kLanes<V>,           line<T, V>,    block_values<T, V>,
                                     product<T, V>,  both_products<T, V>, products<T, V>};
 template <class V>
-constexpr HotUpdates<V> kUpdates{update<V>,       exponential_of<V>, best_swap<V>,
+constexpr HotUpdates<V> kUpdates{update<V>,       exponential_of<V>, signed_values<V>,    best_swap<V>,
                                  best_partner<V>, update_scores<V>,  update_violations<V>};
 
 }  // namespace

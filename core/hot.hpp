@@ -98,6 +98,8 @@ template <class V>
 struct HotUpdates {
   void (*update)(const ColumnUpdate<V>&, double* h, int64_t count);
   void (*exponential)(V* values, int64_t count);
+  // out = sign signs (values + bias); returns the largest |out|, NaN if one is not finite
+  double (*signed_values)(const V* values, V sign, const V* signs, V bias, int64_t count, V* out);
   // argmax over active j with score_j > score_i of (score_j - score_i)^2 / (Q_ii - 2 Q_ij + Q_jj), or -1
   int64_t (*best_swap)(const SwapCandidates<V>&);
   // argmax over j of what a step of j gains after one of i: (score_j - score_i Q_ij / Q_ii)^2 / (Q_jj - Q_ij^2 / Q_ii),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "aligned.hpp"
 #include "cholesky.hpp"
 #include "source.hpp"
 
@@ -15,8 +16,13 @@ constexpr int kFactors = 30, kRefinements = 4;
 
 class Pivoting {
  public:
-  Pivoting(const std::vector<double>& q, std::vector<double>& b)
-      : q_(q), b_(b), n_(int64_t(b.size())), slopes_(b.size()), sizes_(b.size()) {
+  Pivoting(const double* q, std::vector<double>& b)
+      : q_(q),
+        b_(b),
+        n_(int64_t(b.size())),
+        factor_(aligned_array<double>(n_ * n_)),
+        slopes_(b.size()),
+        sizes_(b.size()) {
     for (int64_t v = 0; v < n_; ++v) sizes_[v] = std::sqrt(q[v * n_ + v]);
     for (int64_t v = 0; v < n_; ++v)
       if (b[v] > 0) passive_.push_back(v);
@@ -36,7 +42,8 @@ class Pivoting {
   // Q_PP b_P = 1 and slopes Qb - 1, refined until those on P are rounding.
   bool solve_on_face() {
     const int64_t p = int64_t(passive_.size());
-    std::vector<double> u(size_t(p * p)), step(static_cast<size_t>(p));
+    double* u = factor_.get();
+    std::vector<double> step(static_cast<size_t>(p));
     for (int64_t i = 0; i < p; ++i)
       for (int64_t k = i; k < p; ++k) u[i * p + k] = q_[passive_[i] * n_ + passive_[k]];
     if (!factor_cholesky(u, p)) return false;
@@ -84,9 +91,10 @@ class Pivoting {
       if (in[v] != wrong[v]) passive_.push_back(v);
   }
 
-  const std::vector<double>& q_;
+  const double* q_;
   std::vector<double>& b_;
   int64_t n_;
+  AlignedArray<double> factor_;
   std::vector<double> slopes_, sizes_;
   std::vector<int64_t> passive_;
   double size_ = 0;
@@ -94,7 +102,7 @@ class Pivoting {
 
 }  // namespace
 
-bool solve_by_pivoting(const std::vector<double>& q, std::vector<double>& b) {
+bool solve_by_pivoting(const double* q, std::vector<double>& b) {
   if (!Pivoting(q, b).solve()) return false;
   for (double& weight : b) weight = std::max(weight, 0.0);
   return true;

@@ -10,6 +10,6 @@
 namespace swapsvm {
 
 // b, beginning with its present positive variables; whether the signs are those of the solution up to rounding.
-bool solve_by_pivoting(const std::vector<double>& q, std::vector<double>& b);
+bool solve_by_pivoting(const double* q, std::vector<double>& b);
 
 }  // namespace swapsvm

@@ -90,6 +90,22 @@ void Shard<V>::add_kept(const Vectors& z, double scale, bool afresh) {
 }
 
 template <class V>
+AlignedArray<double> Shard<V>::exact_matrix() {
+  std::vector<Index> rows;
+  std::vector<double> signs;
+  for (int64_t v = 0; v < size_; ++v) rows.push_back(Index(row(v))), signs.push_back(sign(v));
+  const Selection all{rows.data(), 0, size_};
+  AlignedArray<double> q = aligned_array<double>(size_ * size_);
+  gram_->exact_block(all, all, q.get());
+  for (int64_t u = 0; u < size_; ++u) {
+    double* own = q.get() + u * size_;
+    for (int64_t v = 0; v < size_; ++v) own[v] = signs[u] * signs[v] * (own[v] + terms_.bias);
+    own[u] += ridge(u);
+  }
+  return q;
+}
+
+template <class V>
 std::vector<double> Shard<V>::rounding(const Point& a, bool exact) {
   constexpr double u = std::numeric_limits<double>::epsilon() / 2;
   const Combination z = combination(a);

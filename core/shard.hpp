@@ -188,6 +188,8 @@ class Shard {
   void divide_h(double divisor) {
     for (double& h : h_) h /= divisor;
   }
+  // Q, of a problem without a slack vertex.
+  AlignedArray<double> exact_matrix();
   // Bounds on |computed - true| of h for variables whose h was summed in V, or `exact`ly.
   std::vector<double> rounding(const Point& a, bool exact);
 

@@ -71,7 +71,7 @@ std::vector<double> SmoothProblem::newton_step(const std::vector<double>& gradie
   int products = 0;
   for (; products < kProducts; ++products) {
     std::vector<double> near(residual);
-    solve_factored(factor_, z_.rank(), near);
+    solve_factored(factor_.data(), z_.rank(), near);
     const double size = dot(residual, near);
     if (products == 0) enough = kReduction * size;
     if (!(size > enough)) break;
@@ -90,7 +90,7 @@ void SmoothProblem::precondition(const Team& team) {
   for (size_t i = 0; i < weights.size(); ++i) weights[i] *= slack_[i] > 0 ? 1.0 : 0.0;
   factor_ = z_.curvature(weights, team);
   for (int64_t k = 0; k < z_.rank(); ++k) factor_[size_t(k * z_.rank() + k)] += 1;
-  factor_cholesky(factor_, z_.rank());  // no eigenvalue is below 1
+  factor_cholesky(factor_.data(), z_.rank());  // no eigenvalue is below 1
 }
 
 bool SmoothProblem::descend(const std::vector<double>& q, const std::vector<double>& step, double slope) {

@@ -87,6 +87,7 @@ class Source {
     product(right.rows, {left.rows, left.coef}, exact, right.out, team);
   }
   virtual bool symmetry_pays(int64_t /*rows*/, bool /*exact*/) const { return false; }
+  virtual bool keeps_values() const { return false; }
   // The values of these rows with each other, each made once, as a source of their own in which they are numbered anew;
   // null if values are not to be kept. Its results have the same bits. This source must outlive it.
   virtual std::unique_ptr<Source> among(std::vector<Index> /*rows*/) const { return nullptr; }

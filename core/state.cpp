@@ -3,6 +3,7 @@
 #include "full_state.hpp"
 #include "pivoting.hpp"
 #include "sampled_state.hpp"
+#include "sums.hpp"
 #include "whole_matrix.hpp"
 
 namespace swapsvm {
@@ -135,6 +136,8 @@ void State<V>::restore(const Snapshot& s) {
 template <class V>
 void State<V>::prove() {
   std::vector<double> error = shard_.rounding(point_, !fresh_);
+  if (fresh_)
+    for (double& e : error) e += added_rounding_;
   if (!fresh_) shard_.evaluate(point_.active(), point_, true);
   forget_certificate();
   set_value();
@@ -158,25 +161,31 @@ std::unique_ptr<WholeMatrix<V>> FullState<V>::whole_matrix() const {
 
 template <class V>
 bool FullState<V>::polish() {
-  const int64_t n = this->size();
   if (!this->scales() || shard_.has_linear() || shard_.slack() >= 0) return false;
-  std::vector<double> kernel(size_t(n * n)), q(size_t(n * n)), b(point_.weights()), signs;
-  for (int64_t v = 0; v < n; ++v) signs.push_back(shard_.sign(v));
-  const DistinctRows& rows = shard_.every_row();
-  const int64_t distinct = int64_t(rows.rows.size());
-  gram_->exact_block(rows.selection(), rows.selection(), kernel.data());
-  for (int64_t u = 0; u < n; ++u)
-    for (int64_t v = 0; v < n; ++v)
-      q[u * n + v] = signs[u] * signs[v] * (kernel[rows.place[u] * distinct + rows.place[v]] + shard_.bias());
-  for (int64_t v = 0; v < n; ++v) q[v * n + v] += shard_.ridge(v);
-  if (!solve_by_pivoting(q, b)) return false;
+  const AlignedArray<double> q = shard_.exact_matrix();
+  std::vector<double> b(point_.weights());
+  if (!solve_by_pivoting(q.get(), b)) return false;
   const Snapshot before = snapshot();
   const double gap = this->gap(), relative = gap / this->scale();
-  this->set_weights(shard_.all_variables(), b);
+  if constexpr (sizeof(V) == sizeof(double))
+    place_exactly(b, q.get());
+  else  // bounds of products in double are not those of blocks
+    this->set_weights(shard_.all_variables(), b);
   if (this->gap() <= gap && this->gap() / this->scale() <= relative) return true;
   restore(before);  // it was exact up to rounding before
   certify();
   return true;
+}
+
+// A certificate with the values that are in memory.
+template <class V>
+void FullState<V>::place_exactly(const std::vector<double>& weights, const double* q) {
+  const int64_t n = this->size();
+  std::vector<double> products(weights.size(), 0.0);
+  add_scaled<double>(n, [&](int64_t v) { return q + v * n; }, weights.data(), products.data(), n);
+  for (int64_t v = 0; v < n; ++v) products[size_t(v)] -= shard_.ridge(v) * weights[size_t(v)];
+  place_sums(weights, products, rounding_of_sums(n, largest_size(q, n * n)));
+  certify();
 }
 
 template class State<float>;

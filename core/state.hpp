@@ -268,7 +268,8 @@ class State {
   Improvement improvement_;
   std::unique_ptr<WorkingSet<V>> working_set_;
   std::vector<double> kernel_of_active_;
-  bool fresh_ = false;  // whether h is known for all live variables, and was summed afresh, not in increments
+  bool fresh_ = false;         // whether h is known for all live variables, and was summed afresh, not in increments
+  double added_rounding_ = 0;  // of such an h, beyond that of fused products
 
  private:
   void open_working_set(int64_t capacity) {

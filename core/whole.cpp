@@ -83,7 +83,7 @@ class PairRun {
   }
   PairSolution solve(const WholeOptions& options) {
     whole_->solve(options.accuracy * (options.margin * target_of(options)) / state_.scale(), gram_->team());
-    state_.place(whole_->weights(), whole_->products());
+    state_.place_sums(whole_->weights(), whole_->products(), whole_->rounding());
     note();
     if (!(state_.gap() <= options.margin * target_of(options))) return std::move(found_);
     const double before = steady_seconds();

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "sums.hpp"
+
 namespace swapsvm {
 
 template <class V>
@@ -70,17 +72,14 @@ void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
   const int64_t count = first + width;
   panel_.resize(size_t(count * width));
   gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
-  for (int64_t r = 0; r < count; ++r) {
-    const V sign = signs_[size_t(r)], bias = V(bias_);
-    const V* signs = &signs_[size_t(first)];
-    V* values = &panel_[r * width];
-    for (int64_t c = 0; c < width; ++c) values[c] = sign * signs[c] * (values[c] + bias);
-    std::copy_n(values, width, row(r) + first);
-  }
-  constexpr int64_t kTile = 16;
-  for (int64_t r = 0; r < first; r += kTile)
+  constexpr int64_t kTile = 16;  // rows that are mirrored while they are in the first-level cache
+  for (int64_t begin = 0; begin < count; begin += kTile) {
+    for (int64_t r = begin; r < std::min(begin + kTile, count); ++r)
+      note_largest(hot_updates<V>().signed_values(&panel_[size_t(r * width)], signs_[size_t(r)], &signs_[size_t(first)],
+                                                  V(bias_), width, row(r) + first));
     for (int64_t c = 0; c < width; ++c)
-      for (int64_t k = r; k < std::min(r + kTile, first); ++k) row(first + c)[k] = panel_[k * width + c];
+      for (int64_t k = begin; k < std::min(begin + kTile, first); ++k) row(first + c)[k] = row(k)[first + c];
+  }
   for (int64_t c = first; c < count; ++c) row(c)[c] = V(members_[order_[c]].diagonal);
 }
 
@@ -130,6 +129,7 @@ std::vector<Index> WholeMatrix<V>::violators() {
     m.score = m.sign * (sums[k] + bias_ * total) - m.half_linear;
     if (m.score < quadratic_ - half_linear_value_) found.push_back(others[k]);
   }
+  summed_ = true;
   return found;
 }
 
@@ -215,7 +215,7 @@ bool WholeMatrix<V>::solve_smoothly(double accuracy, const Team& team) {
   if (size() < kLeastSmooth || !scales_ || stepped_) return false;
   if (!smooth_) smooth_ = std::make_unique<SmoothSteps<V>>(gram_, members_, bias_);
   if (!smooth_->are_worth(swapped_ * growth())) return false;
-  stepped_ = true;
+  stepped_ = true, summed_ = false;
   std::vector<Index> all(static_cast<size_t>(size()));
   std::iota(all.begin(), all.end(), 0);
   for (int k = 0; k < kSmoothSteps; ++k) {
@@ -259,6 +259,7 @@ void WholeMatrix<V>::set_scores() {
     m.score = h - m.half_linear;
     quadratic_ += m.weight * h, half_linear_value_ += m.weight * m.half_linear;
   }
+  summed_ = n == size();
 }
 
 template <class V>
@@ -273,6 +274,15 @@ std::vector<double> WholeMatrix<V>::products() const {
   std::vector<double> found;
   for (const Member& m : members_) found.push_back(m.score + m.half_linear - m.ridge * m.weight);
   return found;
+}
+
+// The bias is added in V. Weights, which sum to 1, and sums are in double.
+template <class V>
+double WholeMatrix<V>::rounding() const {
+  if (!summed_) return std::numeric_limits<double>::infinity();
+  double diagonal = 0;
+  for (const Member& m : members_) diagonal = std::max(diagonal, std::abs(m.diagonal));
+  return double(std::numeric_limits<V>::epsilon()) * largest_ + rounding_of_sums(size(), std::max(largest_, diagonal));
 }
 
 template class WholeMatrix<float>;

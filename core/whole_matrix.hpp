@@ -5,6 +5,7 @@
 // (smooth_steps.hpp) as soon as they are expected to be cheaper.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "block.hpp"
@@ -34,6 +35,9 @@ class WholeMatrix {
 
   std::vector<double> weights() const;
   std::vector<double> products() const;  // s_v (K + bias) a, without the ridge
+  // What these are off by, beyond the rounding of kernel values and of fused products of them; infinite if some of them
+  // are not sums over the present weights.
+  double rounding() const;
 
  private:
   static constexpr int64_t kPanel = 128;   // variables that enter together
@@ -55,6 +59,9 @@ class WholeMatrix {
   std::vector<Index> sample() const;
   void enter(const std::vector<Index>& variables);
   void fill_panel(int64_t first, int64_t width);
+  void note_largest(double size) {
+    if (!std::isnan(largest_) && !(size <= largest_)) largest_ = size;
+  }
   double active_part() const;  // of those that have entered
   // Scores of those outside, and those among them that a toward step ascends to.
   std::vector<Index> violators();
@@ -90,6 +97,8 @@ class WholeMatrix {
   double swapped_ = 0;    // moves of swaps with this ridge, each times the variables that it is among
   bool cut_ = false;      // whether the last round had fewer moves than it could have needed
   bool stepped_ = false;  // whether smooth steps were made with this ridge
+  bool summed_ = false;   // whether all scores are sums over the present weights
+  double largest_ = 0;    // |Q_uv| off the diagonal; NaN if one is not a number
   double quadratic_ = 0, half_linear_value_ = 0;
 };
 

@@ -227,6 +227,12 @@ void bind_full_state(nb::module_& m, const char* name) {
             exclusively(s.gram(), [&] { s.place(to_vector(weights), to_vector(products), afresh, exact); });
           },
           "weights"_a, "products"_a, "afresh"_a, "exact"_a)
+      .def(
+          "place_sums",
+          [](S& s, const Vector<double>& weights, const Vector<double>& products, double rounding) {
+            exclusively(s.gram(), [&] { s.place_sums(to_vector(weights), to_vector(products), rounding); });
+          },
+          "weights"_a, "products"_a, "rounding"_a)
       .def_prop_ro(
           "first_variables", [](const S& s) { return to_numpy(s.first_variables()); }, nb::rv_policy::move)
       .def(
@@ -237,7 +243,7 @@ void bind_full_state(nb::module_& m, const char* name) {
               matrix->solve(accuracy, s.gram().team());
               return matrix;
             });
-            return std::make_tuple(to_numpy(whole->weights()), to_numpy(whole->products()));
+            return std::make_tuple(to_numpy(whole->weights()), to_numpy(whole->products()), whole->rounding());
           },
           "accuracy"_a)
       .def("polish", [](S& s) { return stoppably(s, [&] { return s.polish(); }); })

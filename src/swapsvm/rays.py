@@ -48,6 +48,7 @@ class Correction:
     empty: bool = False
     products: np.ndarray | None = None  # K times the weights, if they are known for all variables
     exact: bool = False  # the products are sums over these weights alone, in double where there is weight
+    rounding: float | None = None  # the products are sums of values in memory, which round that much more than others
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,8 @@ class SVC(ClassifierMixin, KernelMachine):
         weights = weights * class_weight[labels]
         kernel = fitted_kernel(self, X, weights)
         weights = merged(self, X, labels, weights)
-        groups = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(len(classes))]
+        live = weights > 0
+        groups = [((labels == c) & live).nonzero()[0] for c in range(len(classes))]
         scheme = scheme_of(self.multiclass, len(classes))
         plan = self._plan(scheme, groups, classes, unless_ones(weights))
         gram = session.open_gram(kernel, X, groups, self.value_type(kernel, X), plan)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,26 +54,46 @@ class ScalingWarning(UserWarning):
 class Sample:
     """Distances of some pairs of rows, and the share of each column in them."""
 
-    distances: np.ndarray
-    shares: np.ndarray  # of each column in a distance, on average over the pairs
-    spreads: np.ndarray  # root mean square of the differences in each column
+    parts: Matrix  # of the distances: for each pair one for each column
+    power: int
     complete: bool = True  # False if empty columns were left out
 
     @classmethod
     def of(cls, X: Matrix, rows: np.ndarray, power: int) -> Sample:
         """Rows at equal steps through the data, each paired with one a third of the data away."""
-        picked = rows[np.linspace(0, len(rows) - 1, min(len(rows), PAIRS)).astype(np.intp)]
-        apart = X[picked] - X[np.roll(picked, len(picked) // 3)]
+        count = min(len(rows), PAIRS)
+        picked = rows[np.arange(count) * (len(rows) - 1) // (count - 1)]
+        third = count // 3
+        apart = X[picked] - X[np.concatenate([picked[-third:], picked[:-third]])]
         if is_sparse(apart):
             (apart,) = without_empty_columns(sp.csr_array(apart), beyond=WIDE)
-        parts = abs(apart.astype(np.float64, copy=False)) ** power
-        distances = parts.sum(axis=1)
-        distinct = distances > TINY
-        weights = np.divide(1.0, distances, out=np.zeros_like(distances), where=distinct)
+        apart = apart.astype(np.float64, copy=False)
+        parts = apart**2 if power == 2 else abs(apart)
+        return cls(parts, power, parts.shape[1] == X.shape[1])
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        return np.asarray(self.parts.sum(axis=1))
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Of each column in a distance, on average over the pairs."""
+        distinct = self.distances > TINY
+        weights = np.divide(1.0, self.distances, out=np.zeros_like(self.distances), where=distinct)
         # not by matrix products: OpenBLAS ends the process if it gets no memory for its buffers
-        shares = (parts * weights[:, None]).sum(axis=0) / max(int(np.count_nonzero(distinct)), 1)
-        squares = (parts ** (2 // power)).sum(axis=0) / len(picked)
-        return cls(distances, shares, np.sqrt(squares), parts.shape[1] == X.shape[1])
+        return np.asarray((self.parts * weights[:, None]).sum(axis=0) / max(int(np.count_nonzero(distinct)), 1))
+
+    @cached_property
+    def spreads(self) -> np.ndarray:
+        """Root mean square of the differences in each column."""
+        squares = self.parts if self.power == 2 else self.parts**2
+        return np.sqrt(squares.sum(axis=0) / squares.shape[0])
+
+    @property
+    def is_even(self) -> bool:
+        """Whether no column has far larger numbers than any other that varies."""
+        varying = self.spreads[self.spreads > 0]
+        return not len(varying) or bool(varying.max() < SWAMPED * varying.min())
 
 
 def warn_of_scaling(gram: Gram, total_weight: Callable[[], float], names: Sequence[str] | None = None) -> None:
@@ -101,7 +122,7 @@ def total_weight(problems: Iterable[Quadratic]) -> float:
 
 def about_columns(sample: Sample, gram: Gram, names: Sequence[str] | None) -> str | None:
     """A complaint if few columns make up all distances although others vary."""
-    if not sample.complete:
+    if not sample.complete or sample.is_even:
         return None
     order = np.argsort(-sample.shares, kind="stable")
     varying = np.count_nonzero(sample.spreads)
@@ -142,13 +163,14 @@ def about_gamma(sample: Sample, gram: Gram, rows: np.ndarray, total_weight: Call
     if not len(apart):
         return None
     gamma = gram.kernel.gamma  # type: ignore[attr-defined]  # kernels of a distance have one
-    if np.mean(np.exp(-gamma * apart) > SLIGHT) < 0.05 and not is_sharded(gram.X) and is_identity(gram, rows):
+    near = np.count_nonzero(np.exp(-gamma * apart) > SLIGHT)
+    if near < 0.05 * len(apart) and not is_sharded(gram.X) and is_identity(gram, rows):
         return (
             f"gamma={gamma:.3g} is so large that each row resembles only itself: the kernel matrix is the identity"
             f" within {SLIGHT:.0%}, and the model will memorize the training set. {_usual(apart)}"
         )
     # The part of K that is not constant has trace n times this mean, which bounds its largest eigenvalue.
-    varying = float(np.mean(-np.expm1(-gamma * apart)))
+    varying = float(-np.expm1(-gamma * apart).sum()) / len(apart)
     if varying < SLIGHT and varying * total_weight() < SLIGHT:
         return (
             f"gamma={gamma:.3g} is so small that all rows look alike: with this C the model cannot distinguish them."

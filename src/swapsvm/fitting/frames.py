@@ -39,10 +39,21 @@ def encoded_labels(y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.n
             check_classification_targets(y)
         if known is not None:
             return known, np.searchsorted(known, y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = _by_counting(y) if y.dtype.kind in "iu" else np.unique(y, return_inverse=True)
         if 2 * len(classes) > len(y):
             check_classification_targets(y)
         return classes, labels
+
+
+def _by_counting(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As ``np.unique``, which sorts: integers of a small range are counted."""
+    low, high = int(y.min()), int(y.max())
+    if high - low > len(y) or max(abs(low), abs(high)) > 1 << 62:
+        return np.unique(y, return_inverse=True)
+    offsets = np.subtract(y, low, dtype=np.int64)
+    present = np.bincount(offsets) > 0
+    (classes,) = present.nonzero()
+    return (classes + low).astype(y.dtype), (np.cumsum(present) - 1)[offsets]
 
 
 @contextmanager

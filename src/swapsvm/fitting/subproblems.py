@@ -10,7 +10,7 @@ import numpy as np
 
 from ..gram import Gram
 from ..models import Name
-from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic
+from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic, decision_function
 from ..state import Products
 from ..stopping import Stop
 from .separation import Inseparable
@@ -92,6 +92,11 @@ class Classification(Supervised):
 
     def on(self, gram: Gram) -> L2SVC:
         return L2SVC.of(gram, self.positive, self.negative, self.C, self.weights)
+
+    def function(self, gram: Gram, at: Solution) -> Coefficients:
+        positive, negative = ([gram.groups[c] for c in side] for side in (self.positive, self.negative))
+        rows = np.concatenate(positive + negative)
+        return decision_function(rows, sum(map(len, positive)), at.weights, at.value)
 
     def stop(self, problem: Quadratic) -> Stop | None:
         return Inseparable.of(problem) if np.isinf(self.C) else None

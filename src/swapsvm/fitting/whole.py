@@ -36,8 +36,8 @@ def solve_whole(gram: Gram, plan: Sequence[Planned], rules: Stop, token: StopTok
     options = WholeOptions(rules.tol, rules.eps, MARGIN, WHOLE_ACCURACY, SMALL)
     pairs = [(sides, 0) for _, sides in fitting]  # all with the same ridge
     paths = solve_paths(gram.core, pairs, [_ridge(plan[0].C, plan[0].weights)], np.ones(1), L2SVC.BIAS, options, token)
-    found = zip((sub for sub, _ in fitting), paths, strict=True)
-    return {sub: _result(points[0], Trace(gram.memory_pays)) for sub, points in found if points}
+    found, pays = zip((sub for sub, _ in fitting), paths, strict=True), gram.memory_pays
+    return {sub: _result(points[0], Trace(pays)) for sub, points in found if points}
 
 
 def follow_whole(

@@ -63,7 +63,9 @@ class Pairwise(ByClass):
         at, owner = place[np.concatenate([family.rows for family in found])], np.repeat(np.arange(len(groups)), counts)
         first, second = np.repeat(pairs, [len(family.rows) for family in found], axis=0).T
         coefs, intercepts = cls._zeros(len(found[0]), len(vectors), len(groups))
-        coefs[:, _lines(first, second, owner[at], len(groups)), at] = np.hstack([family.coef for family in found])
+        coefs[:, _lines(first, second, owner[at], len(groups)), at] = np.concatenate(
+            [family.coef for family in found], axis=1
+        )
         intercepts[:, _places_of(len(groups))[0][pairs[:, 0], pairs[:, 1]]] = np.transpose(
             [family.intercept for family in found]
         )

@@ -1,7 +1,7 @@
 """Concave problems on the unit simplex: what is maximized, and how a model is read from the weights."""
 
 from .concave import Concave
-from .l2_svc import L2SVC, decision_functions
+from .l2_svc import L2SVC, decision_function, decision_functions
 from .l2_svr import L2SVR
 from .log_determinant import LogDeterminant
 from .novelty import Ball, OneClass, Sphere
@@ -18,5 +18,6 @@ __all__ = [
     "OneClass",
     "Quadratic",
     "Sphere",
+    "decision_function",
     "decision_functions",
 ]

@@ -57,7 +57,7 @@ class L2SVC(Quadratic):
 
     def model(self, weights: np.ndarray, value: float) -> Coefficients:
         """The decision function, divided by f = a'Qa to give margins unit scale: b = a / f solves the usual dual."""
-        return decision_functions(*self._rows, weights[None, :], np.array([value])).at(0)
+        return decision_function(*self._rows, weights, value)
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray, int]:
@@ -67,13 +67,27 @@ class L2SVC(Quadratic):
         return np.concatenate(rows), positive
 
 
-def decision_functions(rows: np.ndarray, positive: int, weights: np.ndarray, values: np.ndarray) -> Family:
-    """One for each line of weights, which are those of variables of these rows, the positive ones first."""
-    if not (values < 0).all():
+def decision_function(rows: np.ndarray, positive: int, weights: np.ndarray, value: float) -> Coefficients:
+    """Of the weights of variables of these rows, the positive ones first."""
+    check_value(value)
+    (support,) = weights.nonzero()
+    coef = weights[support] / -value
+    coef[support.searchsorted(positive) :] *= -1.0
+    return Coefficients(rows[support], coef, float(coef.sum()))
+
+
+def check_value(value: float) -> None:
+    """``ValueError`` if g = -a'Qa is not negative."""
+    if not value < 0:
         raise ValueError(
-            f"a'Qa = {-values.max():.3g} is not positive, so there is no decision function: the kernel is not positive "
+            f"a'Qa = {-value:.3g} is not positive, so there is no decision function: the kernel is not positive "
             "semidefinite on these rows. Use a smaller C, another gamma or coef0, or another kernel"
         )
+
+
+def decision_functions(rows: np.ndarray, positive: int, weights: np.ndarray, values: np.ndarray) -> Family:
+    """One for each line of weights, which are those of variables of these rows, the positive ones first."""
+    check_value(values.max())
     (support,) = weights.sum(axis=0).nonzero()  # none is negative
     coef = weights[:, support] / -values[:, None]
     coef[:, support.searchsorted(positive) :] *= -1.0

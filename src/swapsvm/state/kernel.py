@@ -133,7 +133,9 @@ class KernelState(State):
         return Search(ray, *found)
 
     def move(self, move: Move | Correction) -> None:
-        if isinstance(move, Correction) and move.products is not None:
+        if isinstance(move, Correction) and move.products is not None and move.rounding is not None:
+            self.core.place_sums(move.weights, move.products, move.rounding)
+        elif isinstance(move, Correction) and move.products is not None:
             self.core.place(move.weights, move.products, move.afresh, move.exact)
         elif isinstance(move, Correction):
             variables, weights = np.asarray(move.variables, np.int32), np.asarray(move.weights, np.float64)
@@ -227,8 +229,8 @@ class KernelState(State):
         return np.asarray(self.core.first_variables)
 
     def solve_whole(self, accuracy: float) -> Correction:
-        weights, products = self.core.solve_whole(accuracy)
-        return Correction(self.variables, weights, products=products)
+        weights, products, rounding = self.core.solve_whole(accuracy)
+        return Correction(self.variables, weights, products=products, rounding=rounding)
 
     def polish(self) -> bool:
         return self.sampling is None and bool(self.core.polish())
