@@ -29,7 +29,8 @@ Planned = TypeVar("Planned", bound=Subproblem)
 
 def solve_whole(gram: Gram, plan: Sequence[Planned], rules: Stop, token: StopToken) -> dict[Planned, Result]:
     """The results of those problems of a plan that could be solved in one step."""
-    fitting = [(sub, sides) for sub in plan if (sides := sub.sides) and sub.rows <= gram.largest_whole]
+    largest = gram.largest_whole
+    fitting = [(sub, sides) for sub in plan if sub.rows <= largest and (sides := sub.sides)]
     if not fitting or isinstance(gram.kernel, Function):  # which must be called by one thread only
         return {}
     fitting.sort(key=lambda found: -found[0].rows)  # so that no thread is left with a large one at the end
