@@ -179,10 +179,11 @@ def run_growth(lines: Lines, options: argparse.Namespace) -> None:
 
 
 def growth_of(data: str) -> Line:
-    """Counts of a fit by passes, and the kernel values of a fit in memory."""
+    """Counts of a fit by passes, and the kernel values and processor seconds of a fit in memory."""
     split = datasets.load(data).astype("float32")
-    local = swapsvm.SVC(n_jobs=WORKERS, **settings_of(data, split.X)).fit(split.X, split.y)
-    return {**delayed_fit(data, NOTHING), "local_values": int(local.n_evaluations_)}
+    model = swapsvm.SVC(n_jobs=WORKERS, **settings_of(data, split.X))
+    local = measured(lambda: model.fit(split.X, split.y))
+    return {**delayed_fit(data, NOTHING), "local_values": local["values"], "local_cpu": local["client_cpu"]}
 
 
 def run_latency(lines: Lines, options: argparse.Namespace) -> None:

@@ -113,6 +113,7 @@ def overhead_section(lines: Sequence[Record]) -> list[str]:
 
 def values_table(lines: Sequence[Record]) -> list[str]:
     head = ("data", "rows", "support", "in memory", "by passes, all", *VERBS.values())
+    head = (*head, "processor s in memory", "by passes")
     fits = [line for kind in KINDS for line in growth_of(lines, kind)]
     return table_lines(head, [values_row(line) for line in fits])
 
@@ -121,7 +122,8 @@ def values_row(line: Record) -> tuple[Any, ...]:
     found = line["pass_values"]
     each = [sum(found.get(verb, 0) for verb in verbs) for verbs in VERBS]
     head = KINDS[line["kind"]], line["rows"], line["support"], f"{line['local_values']:.2g}"
-    return *head, *(f"{count:.2g}" for count in (sum(each), *each))
+    spent = line["local_cpu"], line["client_cpu"]
+    return *head, *(f"{count:.2g}" for count in (sum(each), *each)), *(f"{seconds:.3g}" for seconds in spent)
 
 
 def overhead_of(lines: Sequence[Record]) -> list[str]:

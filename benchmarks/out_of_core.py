@@ -34,6 +34,7 @@ from .micro.columns import append_json, surroundings
 from .objective import peak_memory, reset_peak_memory
 
 SHARD = 1 << 17  # rows
+WARM_UP = 8192  # rows
 BYTES_OF_A_ROW = 300  # numbers of the solver: weights, h, groups, temporaries
 SETS: dict[str, dict[str, Any]] = {
     "clean": {"features": 64, "C": 256.0, "gamma": 0.05, "tol": 1e-3},
@@ -73,6 +74,9 @@ def fit(task: Record, folder: str, found: Any) -> None:
     few = min(3000, shards.counts[0])
     warm_up = Shards([shards.take(0, np.arange(few))], memory_limit=200_000)
     model.fit(FileRows(warm_up), shards.y[:few])  # loads what is needed, and starts threads
+    X, y = some_rows(task["data"], WARM_UP, 0)
+    model.fit(X.astype(np.float32), y)  # OpenBLAS takes a buffer for each thread, and keeps it
+    del X, y
     before = reset_peak_memory()
     rows: Any = FileRows(shards) if task["where"] == "shards" else all_rows(shards)
     if task["where"] == "shards":

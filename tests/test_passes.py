@@ -166,7 +166,7 @@ def test_surrogate_steps_run_on_shards():
 def test_landmarks_take_a_part_of_the_limit():
     """Their matrices have a column for each of them, however few the rows in memory may be."""
     outlook = {"rows": 10**6, "support": 5e5, "work": 30.0, "ridge": 1.0, "diagonal": 1.0, "largest_set": 1000.0}
-    counts = [Outlook(most_features=numbers, **outlook).worthwhile_counts() for numbers in (1e5, 1e6, 1e9)]
+    counts = [Outlook(most_features=numbers, **outlook).worthwhile_counts() for numbers in (5e4, 1e6, 1e9)]
     assert counts[0] == [] and max(counts[1]) == 256 and max(counts[2]) == 4096
 
 
