@@ -261,7 +261,7 @@ def test_columns_that_do_not_exist_are_refused_by_the_fit(columns, complaint):
 def test_a_name_that_is_missing_is_refused_with_those_that_exist():
     pd = pytest.importorskip("pandas")
     X, y = data(30)
-    with pytest.raises(ValueError, match="X has 0 columns 'age'; its columns are \\['a', 'b'\\]"):
+    with pytest.raises(ValueError, match="X has no column 'age'; its columns are \\['a', 'b'\\]"):
         SVC(kernel=Sum([(Linear(), "age")])).fit(pd.DataFrame(X[:, :2], columns=["a", "b"]), y)
 
 

@@ -146,7 +146,8 @@ def _position(name: str, names: Names) -> int:
         raise ValueError(f"the column {name!r} is chosen by its name, but X has no names: pass a DataFrame")
     (places,) = np.nonzero(np.asarray(names) == name)
     if len(places) != 1:
-        raise ValueError(f"X has {len(places)} columns {name!r}; its columns are {list(names)}")
+        found = f"{len(places)} columns" if len(places) else "no column"
+        raise ValueError(f"X has {found} {name!r}; its columns are {list(names)}")
     return int(places[0])
 
 
