@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from campaign.formats import sealed
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -68,7 +68,13 @@ def test_any_sum_comes_back(data, cls, tmp_path):
     named = data.draw(st.booleans())
     stored = [np.asarray, np.float32, sp.csr_matrix, sp.csr_array]
     rows = pd.DataFrame(X, columns=NAMES) if named else data.draw(st.sampled_from(stored))(X)
-    model = fit(cls, data.draw(sums(BY_NAME | COLUMNS if named else COLUMNS)), rows)
+    kernel = data.draw(sums(BY_NAME | COLUMNS if named else COLUMNS))
+    try:
+        model = fit(cls, kernel, rows)
+    except ValueError as refusal:  # large kernel values in single precision: there is nothing to save
+        if getattr(rows, "dtype", None) == np.float32 and "in this precision" in str(refusal):
+            reject()
+        raise
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.kernel == model.kernel and again.model_.vectors.kernel == model.model_.vectors.kernel

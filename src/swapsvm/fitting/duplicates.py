@@ -68,8 +68,10 @@ def _times(marks: np.ndarray) -> np.ndarray:
 
 def _marks(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """A number for each row that equal rows share, and few others: it takes a tenth of the time of a hash."""
+    weights, part = np.sqrt(np.arange(2.0, X.shape[1] + 2)), max(1, PIECE // X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray((X[rows] * np.sqrt(np.arange(2.0, X.shape[1] + 2))).sum(axis=1))
+        parts = [(X[rows[k : k + part]] * weights).sum(axis=1) for k in range(0, len(rows), part)]
+    return np.concatenate(parts)
 
 
 def row_hashes(X: Matrix, keys: np.ndarray, rows: np.ndarray) -> np.ndarray:
