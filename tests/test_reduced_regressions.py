@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from qpsolvers import solve_qp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -13,6 +15,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from swapsvm import SVDD, SVR, SVRCV, ConvergenceWarning, OneClassSVM, reduce_support
 from swapsvm.files import export_onnx, load, save
 from swapsvm.problems.l2_svr import EXCESS
+
+from . import reference
 
 GAMMA, ROWS = 0.3, 250
 MADE = np.random.default_rng(0)
@@ -106,6 +110,44 @@ def test_certificate_and_coefficients(kind, count):
     price = price_of(model, Y, weights) * model.epsilon_ if model.epsilon == "auto" else 0.0
     least = least_primal_value(small, Y, weights, small.epsilon_) + price
     assert least * (1 - 1e-7) <= value <= least * (1 + 1e-7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    kernel=st.sampled_from(["linear", "rbf", "poly", "laplacian"]),
+    C=st.sampled_from([1e-3, 1.0, 1e4]),
+    unit=st.sampled_from([1e-4, 1.0, 1e5]),
+    epsilon=st.sampled_from([0.0, 0.1, "auto"]),
+    expectile=st.sampled_from([0.5, 0.9]),
+    count=st.integers(1, 40),
+    weighted=st.booleans(),
+)
+def test_never_more_vectors_and_never_below_the_bound(seed, kernel, C, unit, epsilon, expectile, count, weighted):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-2, 3, size=(48, 3)) / 2.0  # they repeat
+    y = unit * (rows[:, 0] * rows[:, 1] + rng.normal(size=48))
+    weights = rng.integers(0, 3, size=48) + np.eye(48)[0] if weighted else None
+    tube = epsilon if epsilon == "auto" else epsilon * unit
+    model = SVR(kernel=kernel, C=C, gamma=0.5, degree=2, coef0=1.0, epsilon=tube, expectile=expectile)
+    model.fit(rows, y, weights)
+    small = reduce_support(model, rows, y, max_vectors=count, sample_weight=weights)
+    assert len(small.support_) <= min(count, len(model.support_)) and set(small.support_) <= set(model.support_)
+    if count >= len(model.support_):
+        return
+    values = reference.kernel_values(model.model_.vectors.kernel, rows)
+    coef, left = small.dual_coef_[0], y - small.predict(rows)
+    above, below = ((1.0 if weights is None else weights) * 2 * part * C for part in (expectile, 1 - expectile))
+    outside = np.maximum(np.abs(left) - small.epsilon_, 0) ** 2
+    square = coef @ values[np.ix_(small.support_, small.support_)] @ coef + small.intercept_[0] ** 2
+    value = (square + (np.where(left > 0, above, below) * outside).sum()) / 2
+    if epsilon == "auto":
+        spread = np.sqrt(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+        value += EXCESS * spread * C * (48 if weights is None else weights.sum()) * small.epsilon_
+    assert small.primal_value_ == pytest.approx(value, rel=1e-6)
+    assert small.primal_value_ >= model.dual_value_ * (1 - 1e-9)  # weak duality
+    assert small.dual_value_ == pytest.approx(model.dual_value_, rel=0.03)
+    assert small.relative_gap_ == pytest.approx(small.primal_value_ / small.dual_value_ - 1, abs=1e-9)
 
 
 def test_no_solution_is_below_the_bound():
