@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -130,7 +131,9 @@ def test_never_more_vectors_and_never_below_the_bound(seed, kernel, C, unit, eps
     weights = rng.integers(0, 3, size=48) + np.eye(48)[0] if weighted else None
     tube = epsilon if epsilon == "auto" else epsilon * unit
     model = SVR(kernel=kernel, C=C, gamma=0.5, degree=2, coef0=1.0, epsilon=tube, expectile=expectile)
-    model.fit(rows, y, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # rounding can end a fit with a large C
+        model.fit(rows, y, weights)
     small = reduce_support(model, rows, y, max_vectors=count, sample_weight=weights)
     assert len(small.support_) <= min(count, len(model.support_)) and set(small.support_) <= set(model.support_)
     if count >= len(model.support_):
@@ -146,7 +149,7 @@ def test_never_more_vectors_and_never_below_the_bound(seed, kernel, C, unit, eps
         value += EXCESS * spread * C * (48 if weights is None else weights.sum()) * small.epsilon_
     assert small.primal_value_ == pytest.approx(value, rel=1e-6)
     assert small.primal_value_ >= model.dual_value_ * (1 - 1e-9)  # weak duality
-    assert small.dual_value_ == pytest.approx(model.dual_value_, rel=0.03)
+    assert model.dual_value_ * (1 - 1e-6) <= small.dual_value_ <= model.primal_value_ * (1 + 1e-9)
     assert small.relative_gap_ == pytest.approx(small.primal_value_ / small.dual_value_ - 1, abs=1e-9)
 
 
