@@ -20,7 +20,7 @@ class Loss(ABC):
 
     @property
     def fixed(self) -> float:
-        """None."""
+        """0, unless a problem has such a part."""
         return 0.0
 
     @abstractmethod
