@@ -20,7 +20,7 @@ from micro.columns import surroundings
 
 from swapsvm import SVC, ConvergenceWarning, reduce_support
 from swapsvm.datasets import DatasetError, load
-from swapsvm.reduction.reduce import Reduction
+from swapsvm.reduction.pairs import PairsReduction
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 COMPARED = (50, 200, 800)
@@ -150,8 +150,8 @@ def coreset(model: SVC, split: Split, count: int) -> SVC:
 
 
 def over_all_rows(model: SVC, split: Split, rows: np.ndarray, count: int) -> SVC:
-    reduction = Reduction(model, split.X, split.y, None)
-    reduction._order = Listed(rows)
+    reduction = PairsReduction(model, split.X, split.y, None)
+    reduction.order = Listed(rows)
     return reduction.to(count)
 
 

@@ -29,12 +29,18 @@ def reduced():
     return reduce_support(model, X, y, max_vectors=9)
 
 
+def reduced_regression():
+    model = SVR(C=4, gamma=0.2, epsilon=0.01).fit(X, targets)
+    return reduce_support(model, X, targets, max_vectors=9)
+
+
 MAKERS = {
     "SVC": lambda: SVC(C=4, gamma=0.2).fit(X, y),
     "SVC of two classes": lambda: SVC(C=4, gamma=0.2).fit(X, y == 1),
     "SVC with few vectors": lambda: SVC(C=4, gamma=0.2, max_vectors=8).fit(X, y),
     "SVC against the rest": lambda: SVC(multiclass="ovr", gamma=0.2).fit(X, y),
     "reduced SVC": reduced,
+    "reduced SVR of three outputs": reduced_regression,
     "SVR": lambda: SVR(C=4, gamma=0.2, epsilon=0.05).fit(X, target),
     "SVR with few vectors": lambda: SVR(C=4, gamma=0.2, max_vectors=8).fit(X, target),
     "SVR with a learned tube": lambda: SVR(C=4, gamma=0.2, epsilon="auto").fit(X, target),

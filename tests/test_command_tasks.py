@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,17 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from swapsvm import SVC, SVDD, SVR, SVRCV, OneClassSVM
+from swapsvm import SVC, SVDD, SVR, SVRCV, ConvergenceWarning, OneClassSVM, reduce_support
 from swapsvm.cli import main
+from swapsvm.commands.output import warnings_in_lines
 from swapsvm.commands.tasks import checked_targets
+from swapsvm.commands.train import to_continue
+from swapsvm.commands.tune import TO_CONTINUE
 from swapsvm.datasets import loading
 from swapsvm.datasets.registry import registry
+from swapsvm.files import import_libsvm as load_libsvm
 from swapsvm.files import load, save
+from swapsvm.result import CONTINUE
 
 from .pressing import Press
 from .test_commands import ran, refused
@@ -144,11 +150,46 @@ def test_a_pipeline_is_served(numbers, capsys):
     assert facts["steps"] == ["StandardScaler", "SVR"] and facts["features"] == 10
 
 
-@pytest.mark.parametrize("model", [SVR(), OneClassSVM(), SVDD(), make_pipeline(StandardScaler(), SVC())])
-def test_only_a_classifier_is_reduced(model, folder, capsys):
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        (OneClassSVM(), "this is OneClassSVM: .* set its threshold.* Train again with a smaller --slack"),
+        (SVDD(), "this is SVDD: .* set its threshold.* Train again with a smaller --slack"),
+        (make_pipeline(StandardScaler(), SVC()), "this is Pipeline: reduce its last step in Python"),
+    ],
+)
+def test_only_supervised_machines_are_reduced(model, complaint, folder, capsys):
     save(model.fit(X, (TARGETS > 1).astype(int)), "model")
     said = refused(capsys, "reduce", "model", "numbers.npz", "small", "--max-vectors", 5)
-    assert re.search("only an SVC can be reduced, this is (SVR|OneClassSVM|SVDD|Pipeline): ", said)
+    assert re.search(f"only an SVC or SVR can be reduced, {complaint}", said)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "auto"])
+def test_a_regression_is_reduced(epsilon, numbers, capsys):
+    ran(capsys, "train", numbers, "model", "-q", "--task", "regress", "-c", 10, "-p", epsilon)
+    facts = json.loads(ran(capsys, "reduce", "model", numbers, "small", "--max-vectors", 9, "--json"))
+    small, model = load("small"), load("model")
+    expected = reduce_support(model, X, TARGETS, max_vectors=9)
+    assert facts["support_vectors"] == len(small.support_) == 9 < facts["of"] == len(model.support_)
+    assert facts["relative_gap"] == small.relative_gap_ == pytest.approx(expected.relative_gap_)
+    assert facts["epsilon"] == small.epsilon_ == model.epsilon_
+    np.testing.assert_array_equal(small.predict(X), expected.predict(X))
+    told = json.loads(ran(capsys, "predict", numbers, "small", "--json"))
+    assert told["r2"] == pytest.approx(r2_score(TARGETS, expected.predict(X)))
+    ran(capsys, "convert", "small", "small.libsvm")
+    np.testing.assert_allclose(load_libsvm("small.libsvm").predict(X), small.predict(X), rtol=1e-6)
+
+
+def test_a_regression_is_reduced_to_an_r2(numbers, capsys):
+    np.savez("rest.npz", X=X[300:], y=TARGETS[300:])
+    np.savez("some.npz", X=X[:300], y=TARGETS[:300])
+    ran(capsys, "train", "some.npz", "model", "-q", "--task", "regress", "-c", 10)
+    ran(capsys, "reduce", "model", "some.npz", "small", "--max-accuracy-loss", 0.02, "--validation", "rest.npz")
+    small, model = load("small"), load("model")
+    assert len(small.support_) < len(model.support_) / 2
+    assert small.score(X[300:], TARGETS[300:]) >= model.score(X[300:], TARGETS[300:]) - 0.02
+    np.savez("text.npz", X=X[:300], y=np.array(["a", "b", "c"] * 100))
+    assert "text.npz: its labels are text" in refused(capsys, "reduce", "model", "text.npz", "m", "--max-vectors", 9)
 
 
 # ---- labels that do not suit the task -------------------------------------------------------------------------------
@@ -309,7 +350,34 @@ def test_ctrl_c_keeps_the_model_so_far(folder, monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert "swapsvm: warning: interrupted: model is the model so far\n" in shown.err
     assert json.loads(shown.out)["stop_reason"] == load("model").stop_reason_ == "interrupted"
+    assert "train with --checkpoint FILE: the same command then resumes" in shown.err and "warm_start" not in shown.err
     assert json.loads(ran(capsys, "predict", "data", "model", "--json"))["rows"] == 6000
+
+
+def test_after_ctrl_c_a_training_resumes_from_its_checkpoint(folder, monkeypatch, capsys):
+    rows, labels = MADE.normal(size=(6000, 5)), MADE.integers(0, 2, 6000)
+    dump_svmlight_file(rows, labels, "data", zero_based=False)
+    pressed, plain, moves = Press(0.5), SVC.fit, []
+    monkeypatch.setattr(SVC, "fit", lambda self, X, y: plain(self.set_params(callbacks=[pressed, heard]), X, y))
+
+    def heard(progress):
+        moves.append(progress.iteration)
+
+    words = ["train", "data", "model", "-c", "1e4", "-e", "0", "--checkpoint", "saved"]
+    assert main([*words, "--max-time", "60"]) == 130
+    pressed.join()
+    shown = capsys.readouterr().err
+    assert "for a smaller one run the same command again: it resumes from saved." in shown and "warm_start" not in shown
+    done, calls = int(load("model").n_iter_[0]), len(moves)
+    main([*words, "--max-time", "1"])
+    assert moves[0] < done <= moves[calls]
+
+
+def test_advice_after_ctrl_c_names_options(capsys):
+    assert to_continue(SVR(max_vectors=9)) == "train again and let it run longer"
+    with warnings_in_lines(TO_CONTINUE):
+        warnings.warn(f"the fit stopped; for a smaller one {CONTINUE}.", ConvergenceWarning, stacklevel=1)
+    assert capsys.readouterr().err == f"swapsvm: warning: the fit stopped; for a smaller one {TO_CONTINUE}.\n"
 
 
 def test_ctrl_c_while_the_commands_are_imported(monkeypatch, capsys):

@@ -349,7 +349,7 @@ def test_other_estimators_and_unfitted_ones(binary):
     with pytest.raises(NotFittedError, match="not fitted"):
         reduce_support(SVC(), X, y, max_vectors=5)
     for other in (LogisticRegression(), SVCCV()):
-        with pytest.raises(ValueError, match=f"only an SVC can be reduced, not {type(other).__name__}"):
+        with pytest.raises(ValueError, match=f"only an SVC or SVR can be reduced, not {type(other).__name__}"):
             reduce_support(other, X, y, max_vectors=5)
 
 

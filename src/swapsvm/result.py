@@ -13,6 +13,8 @@ from .state import Products
 from .stopping import ConvergenceWarning, relative
 from .trace import Trace
 
+CONTINUE = "let it continue, for instance with warm_start=True"  # programs replace it by what their users can do
+
 
 @dataclass(frozen=True)
 class Result:
@@ -115,7 +117,7 @@ def warn_not_converged(result: Result, what: str = "the run") -> None:
         "max_iter": "raise max_iter, or tol",
         "max_time": "raise max_time, or tol",
         "callback": "do not return False from the callback",
-        "interrupted": "let it continue, for instance with warm_start=True",
+        "interrupted": CONTINUE,
         "sample": "leave Sampling.trusted out",
         "precision": "the arithmetic resolves no smaller gap: raise tol, scale the data, or lower C",
     }

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..container import Json
 from ..fitting.progress import SECONDS_PER_LINE
+from ..result import CONTINUE
 
 Facts = dict[str, object]  # a result by name: what --json prints
 
@@ -87,12 +88,15 @@ class ProgressLine:
 
 
 @contextmanager
-def warnings_in_lines() -> Iterator[None]:
-    """Print each distinct user warning as one line on stderr at the end; ignore those meant for programmers."""
+def warnings_in_lines(to_continue: str = CONTINUE) -> Iterator[None]:
+    """Print each distinct user warning as one line on stderr at the end; ignore those meant for programmers.
+
+    ``to_continue`` takes the place of the advice to those who program how to continue a fit.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("always", category)
         yield
     for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
-        warn(message)
+        warn(message.replace(CONTINUE, to_continue))

@@ -10,15 +10,15 @@ from sklearn.base import BaseEstimator
 
 from ..arrays import Matrix
 from ..container import require
-from ..estimators import SVC
+from ..estimators import SVC, SVR
 from ..files.model_files import check_target, read_model, write_model
 from ..files.table import Table
-from ..reduction import reduce_support
+from ..reduction import OF_DETECTORS, reduce_support
 from .info import facts_of, written_report
 from .output import answer, say, warnings_in_lines
 from .parser import Verbs, add_data, add_json
 from .reading import Need, check_inputs_stay, read_any, read_data, rows_for
-from .tasks import NOVELTY, REGRESS, task_of
+from .tasks import NOVELTY, REGRESS, checked_targets, task_of
 
 Labelled = tuple[Matrix, np.ndarray]  # rows and labels
 
@@ -32,10 +32,10 @@ def add_reduce(verbs: Verbs) -> None:
     parser.add_argument("output", metavar="OUTPUT", help="output file: .libsvm for LIBSVM's text, .onnx for ONNX")
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--max-vectors", type=int, metavar="N", help="largest number of support vectors to keep")
-    loss = "keep as few as possible while losing at most this much accuracy on --validation (0.005 is half a percent)"
+    loss = "keep as few as lose at most this much accuracy, or R^2, on --validation (0.005 is half a percent)"
     goal.add_argument("--max-accuracy-loss", type=float, metavar="LOSS", help=loss)
     add = parser.add_argument
-    add("--validation", metavar="FILE", help="file of rows and labels that measure the accuracy, in the format of DATA")
+    add("--validation", metavar="FILE", help="file of rows and labels that measure that loss, in the format of DATA")
     add("--max-time", type=float, metavar="SECONDS", help="time limit; the gap reached by then is reported")
     add_json(parser)
 
@@ -61,17 +61,18 @@ def run_reduce(arguments: argparse.Namespace) -> None:
     answer(arguments, facts, written_report(f"{facts['support_vectors']} of {facts['of']} support vectors", facts))
 
 
-def reducible(model: BaseEstimator) -> SVC:
+def reducible(model: BaseEstimator) -> SVC | SVR:
     """The model, which must be one that can be reduced."""
     found = getattr(model, "best_estimator_", model)
-    if isinstance(found, SVC):
+    if isinstance(found, SVC | SVR):
         return found
-    way_outs = {REGRESS: "train again with --max-vectors N", NOVELTY: "train again with a smaller --slack"}
-    way_out = way_outs.get(task_of(found), "reduce its last step in Python, on the rows that reach it")
-    raise ValueError(f"only an SVC can be reduced, this is {type(found).__name__}: {way_out}")
+    way_out = "reduce its last step in Python, on the rows that reach it"
+    if task_of(found) == NOVELTY:
+        way_out = f"{OF_DETECTORS}. Train again with a smaller --slack"
+    raise ValueError(f"only an SVC or SVR can be reduced, this is {type(found).__name__}: {way_out}")
 
 
-def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[Labelled, Labelled | None]:
+def read_rows(arguments: argparse.Namespace, model: SVC | SVR) -> tuple[Labelled, Labelled | None]:
     """Training rows and validation rows, with the features of the model."""
     need = Need(model.n_features_in_)
     training = labelled(model, read_data(arguments, need), arguments.data)
@@ -80,7 +81,8 @@ def read_rows(arguments: argparse.Namespace, model: SVC) -> tuple[Labelled, Labe
     return training, labelled(model, read_any(arguments.validation, arguments, need), arguments.validation)
 
 
-def labelled(model: SVC, table: Table, name: str) -> Labelled:
-    """Rows that fit the model, and their labels."""
+def labelled(model: SVC | SVR, table: Table, name: str) -> Labelled:
+    """Rows that fit the model, and their labels or, for a regression, numbers."""
     require(table.y is not None, f"{name}: has no labels, which a reduction needs")
-    return rows_for(model, table.X, name), np.asarray(table.y)
+    found = checked_targets(REGRESS, table.y, name) if task_of(model) == REGRESS else table.y
+    return rows_for(model, table.X, name), np.asarray(found)

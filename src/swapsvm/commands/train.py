@@ -66,7 +66,7 @@ def run_train(arguments: argparse.Namespace) -> int:
     if isinstance(model, SVC):
         model.set_params(class_weight=class_weights(getattr(arguments, "weight", []), np.asarray(y)))
     say(f"training on {X.shape[0]} rows x {X.shape[1]} features")
-    with warnings_in_lines():
+    with warnings_in_lines(to_continue(model)):
         if arguments.folds is None:
             return train(arguments, model, X, y)
         cross_validate(arguments, model, X, np.asarray(y))
@@ -128,6 +128,15 @@ def train(arguments: argparse.Namespace, model: Model, X: Matrix, y: np.ndarray 
         return 0
     warn(f"interrupted: {arguments.model} is the model so far")
     return INTERRUPTED
+
+
+def to_continue(model: Model) -> str:
+    """How to go on after Ctrl-C."""
+    if getattr(model, "max_vectors", None) is not None:  # --checkpoint cannot be combined with it
+        return "train again and let it run longer"
+    if model.checkpoint is not None:
+        return f"run the same command again: it resumes from {model.checkpoint}"
+    return "train with --checkpoint FILE: the same command then resumes where Ctrl-C ended it"
 
 
 def cross_validate(arguments: argparse.Namespace, model: Model, X: Matrix, y: np.ndarray) -> None:

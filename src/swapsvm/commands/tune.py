@@ -22,6 +22,8 @@ from .training_options import add_task, kernel_help, kernel_named
 
 SCORES = {CLASSIFY: "accuracy", REGRESS: "r2"}  # what the search maximizes, by task
 
+TO_CONTINUE = "train with the chosen parameters by `swapsvm train --checkpoint FILE`"  # after Ctrl-C in the last fit
+
 
 def add_tune(verbs: Verbs) -> None:
     """Add the verb ``tune``."""
@@ -113,7 +115,7 @@ def run_tune(arguments: argparse.Namespace) -> int:
         check_labels(arguments.model, search, y)
     say(f"searching on {X.shape[0]} rows x {X.shape[1]} features")
     started = time.perf_counter()
-    with warnings_in_lines():
+    with warnings_in_lines(TO_CONTINUE):
         search.fit(X, y)
     report(arguments, search, {"rows": X.shape[0], "features": X.shape[1]}, time.perf_counter() - started)
     return INTERRUPTED if was_interrupted(search) else 0

@@ -90,10 +90,10 @@ def new_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
     return _validated(estimator, X, "no_validation", reset=False)
 
 
-def same_data(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, np.ndarray]:
-    """X and y of a fitted estimator, once more."""
+def same_data(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, **options: bool) -> tuple[Matrix, np.ndarray]:
+    """X and y of a fitted estimator, once more; the options are those of its fit."""
     check_is_fitted(estimator)
-    return _validated(estimator, X, y, reset=False)
+    return _validated(estimator, X, y, reset=False, **options)
 
 
 def _validated(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: bool):  # type: ignore[no-untyped-def]  # X, or X and y

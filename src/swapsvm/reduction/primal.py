@@ -1,6 +1,6 @@
-"""The L2-SVM of one pair of classes over few vectors: the loss counts all rows, w is a combination of vectors in F.
+"""One problem of an SVM over few vectors: the loss counts all rows, w is a combination of the vectors in F.
 
-    P(w, b) = 1/2 |w|^2 + 1/2 b^2 + 1/2 sum_i c_i max(0, 1 - y_i (w'phi(x_i) + b))^2,  w = sum_{j in F} coef_j phi(x_j).
+    P(w, b) = 1/2 |w|^2 + 1/2 b^2 + 1/2 sum_i c_i excess_i(w'phi(x_i) + b)^2,  w = sum_{j in F} coef_j phi(x_j).
 
 With L L' = K_FF the features z_i = L^-1 k(F, x_i) make |w| the length of a vector u of |F| numbers, and P a smooth,
 strongly convex function of (u, b) that Newton's method minimizes in about ten steps of O(rows |F|^2).
@@ -18,23 +18,11 @@ from scipy.linalg.lapack import dpstrf
 from ..fitting.pursuit import products
 from ..gram import Gram
 from ..problems import Coefficients
+from .losses import Loss
 
 MOST_STEPS = 100
 ACCURACY = 1e-9  # relative, of the minimum over the vectors: far below what leaving vectors out costs
 DEPENDENT = 1e-10  # part of the largest k(x, x) below which a pivot of K_FF counts as zero
-
-
-@dataclass(frozen=True, eq=False)
-class PairLoss:
-    """The rows of a pair of classes, y and c of each."""
-
-    rows: np.ndarray
-    signs: np.ndarray
-    costs: np.ndarray
-
-    def slacks(self, decisions: np.ndarray) -> np.ndarray:
-        """max(0, 1 - y_i decision_i)."""
-        return np.maximum(0.0, 1.0 - self.signs * decisions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +35,7 @@ class Minimum:
     stop_reason: str
 
 
-def minimize(gram: Gram, loss: PairLoss, vectors: np.ndarray, end: float = np.inf) -> Minimum:
+def minimize(gram: Gram, loss: Loss, vectors: np.ndarray, end: float = np.inf) -> Minimum:
     """The best coefficients of the listed rows as vectors; at the time ``end``, those so far.
 
     Vectors that others span are left out.
@@ -61,12 +49,12 @@ def minimize(gram: Gram, loss: PairLoss, vectors: np.ndarray, end: float = np.in
     return Minimum(function, objective(gram, loss, function), steps, reason)
 
 
-def objective(gram: Gram, loss: PairLoss, function: Coefficients) -> float:
+def objective(gram: Gram, loss: Loss, function: Coefficients) -> float:
     """P, from scratch."""
     rows, coef, intercept = function.rows, function.coef, function.intercept
     length = coef @ products(gram, rows, rows, coef) + intercept**2
     decisions = products(gram, loss.rows, rows, coef) + intercept
-    return float(length + loss.costs @ loss.slacks(decisions) ** 2) / 2
+    return float(length + loss.value(decisions)) / 2 + loss.fixed
 
 
 def independent(gram: Gram, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,20 +69,19 @@ def independent(gram: Gram, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return vectors[order[:rank] - 1], np.tril(factor[:rank, :rank])
 
 
-def _newton(features: np.ndarray, loss: PairLoss, end: float) -> tuple[np.ndarray, int, str]:
-    """P is 1/2 |u|^2 + 1/2 sum c_i max(0, 1 - y_i z_i'u)^2 and so P - min P <= 1/2 |gradient|^2."""
+def _newton(features: np.ndarray, loss: Loss, end: float) -> tuple[np.ndarray, int, str]:
+    """P is 1/2 |u|^2 + 1/2 sum_i c_i excess_i(z_i'u)^2 and so P - min P <= 1/2 |gradient|^2."""
     point, decisions = np.zeros(features.shape[1]), np.zeros(len(features))
     value = _value(point, decisions, loss)
     for step in range(MOST_STEPS):
-        slacks = loss.slacks(decisions)
-        active = np.flatnonzero(slacks)
-        pull = loss.costs[active] * loss.signs[active] * slacks[active]
-        gradient = point - features[active].T @ pull
+        excess = loss.excess(decisions)
+        active, costs = np.flatnonzero(excess), loss.costs(excess)
+        gradient = point - features[active].T @ (costs * excess)[active]
         if gradient @ gradient <= 2 * ACCURACY * value:
             return point, step, "gap"
         if time.perf_counter() > end:
             return point, step, "max_time"
-        direction = -_solve_newton(features[active], loss.costs[active], gradient)
+        direction = -_solve_newton(features[active], costs[active], gradient)
         along = features @ direction
         length = _step(point, decisions, direction, along, loss)
         if length == 0.0:
@@ -105,17 +92,17 @@ def _newton(features: np.ndarray, loss: PairLoss, end: float) -> tuple[np.ndarra
 
 
 def _solve_newton(features: np.ndarray, costs: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """(I + Z'cZ)^-1 gradient over the rows inside the margin: all eigenvalues are 1 or more."""
+    """(I + Z'cZ)^-1 gradient over the rows that cost something: all eigenvalues are 1 or more."""
     scaled = features * np.sqrt(costs)[:, None]
     hessian = scaled.T @ scaled
     hessian[np.diag_indices_from(hessian)] += 1.0
     return np.asarray(cho_solve(cho_factor(hessian, overwrite_a=True), gradient))
 
 
-def _step(point: np.ndarray, decisions: np.ndarray, direction: np.ndarray, along: np.ndarray, loss: PairLoss) -> float:
+def _step(point: np.ndarray, decisions: np.ndarray, direction: np.ndarray, along: np.ndarray, loss: Loss) -> float:
     """1, or the first half of it that lowers P by a part of what its slope promises; 0 if rounding leaves none."""
-    value = _value(point, decisions, loss)
-    slope = point @ direction - (loss.costs * loss.signs * loss.slacks(decisions)) @ along
+    value, excess = _value(point, decisions, loss), loss.excess(decisions)
+    slope = point @ direction - (loss.costs(excess) * excess) @ along
     for halvings in range(50):
         length = 0.5**halvings
         if _value(point + length * direction, decisions + length * along, loss) < value + 1e-4 * length * slope:
@@ -123,5 +110,5 @@ def _step(point: np.ndarray, decisions: np.ndarray, direction: np.ndarray, along
     return 0.0
 
 
-def _value(point: np.ndarray, decisions: np.ndarray, loss: PairLoss) -> float:
-    return float(point @ point + loss.costs @ loss.slacks(decisions) ** 2) / 2
+def _value(point: np.ndarray, decisions: np.ndarray, loss: Loss) -> float:
+    return float(point @ point + loss.value(decisions)) / 2
