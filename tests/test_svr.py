@@ -264,3 +264,12 @@ def test_callbacks_see_the_fit_and_may_end_it():
     assert (len(seen), model.stop_reason_) == (3, "callback")
     assert seen[0].pair == ()
     assert seen[-1].value > 0
+
+
+def test_a_certificate_that_finds_a_larger_gap_once_does_not_end_the_fit():
+    """Rows that were left out violate twice in a row: the gap was 0.08 when the fit ended by "precision"."""
+    rng = np.random.default_rng(44)
+    rows = rng.integers(-2, 3, size=(48, 3)) / 2.0
+    y = rows[:, 0] * rows[:, 1] + rng.normal(size=48)
+    model = SVR(C=1e4, gamma=0.5, epsilon=0.1, expectile=0.9).fit(rows, y)
+    assert model.stop_reason_ == "gap" and model.relative_gap_ <= model.tol

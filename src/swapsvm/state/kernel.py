@@ -41,7 +41,7 @@ class KernelState(State):
             draw = _core.Draw(size, rule.with_active, rule.balanced, rule.outside_active, seed)
             self.core = getattr(_core, "SampledState" + bits)(*arguments, draw)
         self._looks = SampleLooks(self.sampling)
-        self.patience = 0 if self.sampling is None else 20  # samples see little of the gap: it falls slowly
+        self.patience = 1 if self.sampling is None else 20  # gaps need not fall; samples see little of them
         self.single, self.refinable = problem.gram.single, problem.gram.refinable
         self.rows = sum(len(problem.gram.groups[group]) for group in {group for group, _ in problem.segments})
         self.largest_value, self.largest_face = problem.largest_value, problem.gram.largest_face
