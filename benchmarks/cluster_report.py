@@ -343,7 +343,7 @@ def draw_predictions(axes: Any, lines: Sequence[Record]) -> None:
             if len(seconds) == len(WORKERS):
                 axes.plot(WORKERS, seconds, line, color=colour, marker=marker, label=f"{name}, {rows:.0e} rows")
     axes.axhline(MOST_SECONDS, color="#888888", linewidth=1.0)
-    axes.text(WORKERS[-1], MOST_SECONDS * 1.15, "a day", ha="right", color="#444444", size=9)
+    axes.text(WORKERS[0], MOST_SECONDS / 1.2, "a day", va="top", color="#444444", size=9)
     axes.set(xscale="log", yscale="log", xlabel=f"workers of {CORES} cores", ylabel="seconds, predicted")
     axes.set_xticks(WORKERS, [str(workers) for workers in WORKERS])
     axes.set_title("On paper")

@@ -44,12 +44,13 @@ def ratios_by_kind(view: View) -> Any:
     names = [kind.name for kind, _ in kinds]
     groups = [*(sets for _, sets in kinds), [data for _, sets in kinds for data in sets]]
     figure, axes = rows_for([*names, "all sets"])
-    for peer in PEERS:
-        found = view.common.ratios(peer, OWN, "fit_seconds")
+    ratios_of = {peer: view.common.ratios(peer, OWN, "fit_seconds") for peer in PEERS}
+    measured = {peer: found for peer, found in ratios_of.items() if found}
+    for peer, found in measured.items():
         for place, sets in enumerate(groups):
             ratios = [found[data] for data in sets if data in found]
             draw_row(axes, ratios, place + LANES[peer], peer, dots=place < len(names))
-    finish(axes, len(names))
+    finish(axes, len(names), list(measured))
     return figure
 
 
@@ -83,7 +84,7 @@ def draw_row(axes: Any, ratios: Sequence[Ratio], place: float, peer: str, dots: 
         axes.plot([ratio.value], [place], marker, **look, zorder=3)
 
 
-def finish(axes: Any, kinds: int) -> None:
+def finish(axes: Any, kinds: int, peers: Sequence[str]) -> None:
     low, high = axes.get_xlim()
     low, high = min(low, 0.5), max(high, 2.0)
     axes.set_xlim(low, high)
@@ -97,16 +98,18 @@ def finish(axes: Any, kinds: int) -> None:
     place = axes.get_xaxis_transform()
     axes.text(0.93, 1.01, "we are slower", transform=place, ha="right", va="bottom", size=9, color="#A34700")
     axes.text(1.08, 1.01, "we are faster", transform=place, ha="left", va="bottom", size=9, color="#444444")
-    axes.legend(handles=legend(axes), loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, handlelength=1.4)
+    axes.legend(
+        handles=legend(axes, peers), loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, handlelength=1.4
+    )
 
 
-def legend(axes: Any) -> list[Any]:
-    peers = [axes.plot([], [], MARKERS[peer], **DOT, color=COLOURS[peer], label=title(peer))[0] for peer in PEERS]
+def legend(axes: Any, peers: Sequence[str]) -> list[Any]:
+    dots = [axes.plot([], [], MARKERS[peer], **DOT, color=COLOURS[peer], label=title(peer))[0] for peer in peers]
     hollow = {**DOT, "markeredgecolor": "#444444", "color": "white"}
     ended = axes.plot([], [], "o", **hollow, label="one did not finish")[0]
     mean = axes.plot([], [], "|", color="#444444", markersize=9, markeredgewidth=2, linestyle="none")[0]
     mean.set_label("geometric mean")
-    return [*peers, mean, ended]
+    return [*dots, mean, ended]
 
 
 # ---- growth ---------------------------------------------------------------------------------------------------
