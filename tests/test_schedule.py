@@ -36,7 +36,7 @@ def line(trial, seconds=1.0, *, cut=False, digest=None):
         "seed": trial.seed,
         "parameters": trial.parameters(),
         "measures": {"seconds": seconds, "cut": cut},
-        "provenance": {"digest": digest or source_digest()},
+        "provenance": {"digest": digest or source_digest(trial.method)},
     }
 
 

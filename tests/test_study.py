@@ -217,7 +217,7 @@ def test_runs_are_lines_with_all_that_is_needed_to_repeat_them(small_study):
         assert 0.97 < line["measures"]["accuracy"] < 0.985
         assert line["measures"]["relative_gap"] > 0 and line["measures"]["evaluations"] > 0
         assert ("curve" in line) == (line["experiment"] == "convergence")
-        assert line["provenance"]["digest"] == source_digest() and line["provenance"]["commit"]
+        assert line["provenance"]["digest"] == source_digest(line["method"]) and line["provenance"]["commit"]
         json.dumps(line, allow_nan=False)
 
 

@@ -40,7 +40,7 @@ def line(fit, right=90, *, cut=False, digest=None):
     """The line of a fit."""
     given = {"data": fit.data, "method": fit.method, **fit.point._asdict(), "fold": fit.fold, "limit": fit.limit}
     made = {"right": right, "rows": 100, "seconds": 1.0, "cut": cut}
-    return {**given, **made, "provenance": {"digest": digest or source_digest()}}
+    return {**given, **made, "provenance": {"digest": digest or source_digest(fit.method)}}
 
 
 def fit(C, method="block", name="w1a", fold=0, limit=60.0):
@@ -99,8 +99,16 @@ def test_fits_are_made_once_unless_they_were_cut_earlier_or_by_other_sources(sma
     assert [m for m in made(tuned(["w1a"], lambda fit: {}, cut, budget=1.0)) if m[1] == "block"] == []
     again = tuned(["w1a"], lambda fit: {}, cut, budget=61.0)
     assert [m for m in made(again) if m[1] == "block"] == [("w1a", "block", 1.0)]
-    stale = [line(fit(C), digest="other") for C in (1.0, 2.0, 4.0)]
+    stale = [line(fit(C, "cvm"), digest="other") for C in (1.0, 2.0, 4.0)]
     assert len(tuned(["w1a"], lambda fit: {}, stale)) == 6
+
+
+def test_a_certified_fit_counts_whatever_becomes_of_its_sources(small_grid):
+    old = [line(fit(1.0), digest="other"), line(fit(2.0), cut=True, digest="other")]
+    assert [m for m in made(tuned(["w1a"], lambda fit: {}, old)) if m[1] == "block"] == [
+        ("w1a", "block", 2.0),
+        ("w1a", "block", 4.0),
+    ]
 
 
 def test_a_fit_that_runs_or_failed_is_not_taken_twice(small_grid):
@@ -164,7 +172,8 @@ def test_a_cut_fit_is_never_chosen():
 def test_curves_have_both_accuracies_and_what_was_cut(tmp_path):
     lines = [
         line(fit(1.0), 80, digest="old"),
-        line(fit(4.0), 80, digest="old"),
+        line(fit(2.0), 80, digest="old"),
+        line(fit(4.0, "cvm"), 80, digest="old"),
         line(fit(1.0), 90),
         line(fit(1.0, "cvm", limit=5.0), 70, cut=True),
         line(fit(1.0, "cvm", limit=50.0), 89),
@@ -174,6 +183,7 @@ def test_curves_have_both_accuracies_and_what_was_cut(tmp_path):
     assert found == {
         "w1a": [
             CurvePoint("block", 1.0, 0.5, 0.9, 1, 1.0, False),
+            CurvePoint("block", 2.0, 0.5, 0.8, 1, 1.0, False),
             CurvePoint("cvm", 1.0, 0.5, 0.89, 1, 1.0, False),
             CurvePoint("cvm", 2.0, 0.5, 0.5, 1, 1.0, True),
         ]
@@ -194,7 +204,7 @@ def test_both_methods_solve_the_same_problem():
     assert not any(line["cut"] for line in found.values())
     rates = [line["right"] / line["rows"] for line in found.values()]
     assert found["cvm"]["rows"] == int(0.3 * 2477) and abs(rates[0] - rates[1]) < 0.01
-    assert found["block"]["provenance"]["digest"] == source_digest()
+    assert found["block"]["provenance"]["digest"] == source_digest("block")
 
 
 @with_data

@@ -178,14 +178,14 @@ def test_only_lines_of_the_newest_sources_count():
     old = [line("w1a", "fw", 9.0, digest="old"), line("w2a", "fw", 9.0, digest="old")]
     results = Results([*old, line("w1a", "fw", 1.0)])
     assert results.data(RULE) == ["w1a"] and results.median(RULE, "w1a", "fw", "seconds") == 1.0
-    assert results.stale == 2 and results.digest == "new"
+    assert results.stale == 2 and results.digests == ["new"]
 
 
 def test_lines_without_sources_are_used_if_there_are_no_others():
     bare = {name: value for name, value in line("w1a", "fw", 9.0).items() if name != "provenance"}
     unknown = {**bare, "experiment": "trusted-1"}
     alone = Results([bare, unknown])
-    assert alone.median(RULE, "w1a", "fw", "seconds") == 9.0 and alone.digest == "" and alone.stale == 0
+    assert alone.median(RULE, "w1a", "fw", "seconds") == 9.0 and alone.digests == [] and alone.stale == 0
     assert Results([bare, line("w2a", "fw")]).data(RULE) == ["w2a"]
 
 

@@ -1,3 +1,4 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -7,7 +8,6 @@
 #include "../snapshot.hpp"
 #include "../threads.hpp"
 #include "bindings.hpp"
-#include "source_digest.hpp"
 
 namespace swapsvm {
 namespace {
@@ -36,8 +36,10 @@ std::vector<std::string> snapshot_fields() {
   return names;
 }
 
-std::string source_digest() {
-  return SWAPSVM_SOURCE_DIGEST;
+std::map<std::string, std::string> source_digests() {
+  return {
+#include "source_digests.hpp"
+  };
 }
 
 // What Python would otherwise repeat.
@@ -46,7 +48,7 @@ void bind_constants(nb::module_& m) {
   m.def("record_layout", record_layout, "Name and NumPy format of the fields of a record, in order and without gaps.");
   m.def("snapshot_fields", snapshot_fields, "The names of the fields of a snapshot.");
   m.def("is_recorded", is_recorded, "iteration"_a, "Whether an iteration makes a record of the trace.");
-  m.def("source_digest", source_digest, "SHA-256 of the sources this module was compiled from.");
+  m.def("source_digests", source_digests, "SHA-256 of each of the sources this module was compiled from.");
   m.attr("PROGRESS_WINDOW") = Improvement::kWindow;
   m.attr("MOST_THREADS") = kMostThreads;
 }

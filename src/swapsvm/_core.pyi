@@ -21,8 +21,8 @@ def snapshot_fields() -> list[str]:
 def is_recorded(iteration: int) -> bool:
     """Whether an iteration makes a record of the trace."""
 
-def source_digest() -> str:
-    """SHA-256 of the sources this module was compiled from."""
+def source_digests() -> dict[str, str]:
+    """SHA-256 of each of the sources this module was compiled from."""
 
 PROGRESS_WINDOW: int = 256
 

@@ -14,7 +14,8 @@ def origin(results: Results) -> str:
     """Where the lines come from."""
     cut = sum(run["measures"]["cut"] for run in results.lines)
     commits = ", ".join(sorted({run["provenance"]["commit"][:12] for run in results.lines if "provenance" in run}))
-    made = f"sources {results.digest[:12]}, commit {commits}" if results.digest else "unknown sources"
+    digests = ", ".join(digest[:12] for digest in results.digests)
+    made = f"sources {digests}, commit {commits}" if digests else "unknown sources"
     machines = {str(run["environment"]["cpu"]) for run in results.lines if "environment" in run}
     return (
         f"Provenance: {len(results.lines)} lines of {made}, {cut} of them cut at a limit, made on "

@@ -80,9 +80,9 @@ def digest_of(line: Mapping[str, object]) -> str | None:
 
 
 def newest(lines: Sequence[Line]) -> list[Line]:
-    """The lines of the sources that made the last line; those of others are not comparable."""
-    digests = [digest for line in lines if (digest := digest_of(line))]
-    return [line for line in lines if digests and digest_of(line) == digests[-1]]
+    """The lines of the sources that made the last line of their method; those of others are not comparable."""
+    last = {line["method"]: digest for line in lines if (digest := digest_of(line))}
+    return [line for line in lines if (digest := digest_of(line)) and digest == last[line["method"]]]
 
 
 def parsed(line: str, where: str) -> Record:

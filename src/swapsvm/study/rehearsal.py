@@ -61,7 +61,7 @@ def made_up(trial: Trial, order: Sequence[str]) -> Run:
         "parameters": trial.parameters(),
         "measures": made_up_measures(place, find_entry(trial.data).rows),
         "environment": environment(),
-        "provenance": provenance(),
+        "provenance": provenance(trial.method),
     }
     if EXPERIMENTS[trial.experiment].curves:
         line["curve"] = curve(made_up_trace(place))

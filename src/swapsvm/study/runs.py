@@ -34,7 +34,7 @@ def run(trial: Trial) -> Run:
         "parameters": trial.parameters(),
         "measures": measures,
         "environment": environment(),
-        "provenance": provenance(),
+        "provenance": provenance(trial.method),
     }
     if trace is not None and EXPERIMENTS[trial.experiment].curves:
         outcome["curve"] = curve(trace)

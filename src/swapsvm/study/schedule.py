@@ -133,7 +133,7 @@ class Schedule:
         self._running: set[Key] = set()
         self._failed: set[Key] = set()
         for run in known:
-            if digest_of(run) == source_digest():
+            if digest_of(run) == source_digest(run["method"]):
                 self._learn(run)
         self._waiting = [trial for trial in trials if not self._settled(trial)]
 

@@ -53,9 +53,9 @@ class Results:
                 runs[record["seed"]] = record
 
     @property
-    def digest(self) -> str:
-        """The digest of the sources that made the lines; empty if no line has one."""
-        return next((digest for line in self.lines if (digest := digest_of(line))), "")
+    def digests(self) -> list[str]:
+        """The digests of the sources that made the lines: one for single steps, one for each other method."""
+        return sorted({digest for line in self.lines if (digest := digest_of(line))})
 
     def under(self, rule: str) -> Results:
         """The same runs, seen under one stop rule of the paper's protocol."""

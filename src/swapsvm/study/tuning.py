@@ -95,7 +95,7 @@ class Tuning:
         self._lines: dict[tuple[str, str], dict[tuple[GridPoint, int], Record]] = defaultdict(dict)
         self._names, self._taken = names, set[Fit]()
         for line in known:
-            if records.digest_of(line) == source_digest():
+            if is_lasting(line) or records.digest_of(line) == source_digest(line["method"]):
                 self._learn(line)
 
     def pop(self) -> Fit | None:
@@ -177,14 +177,14 @@ def fit_fold(fit: Fit) -> Record:
         "seconds": round(seconds, 3),
         "limit": fit.limit,
         "cut": was_cut(model),
-        "provenance": provenance(),
+        "provenance": provenance(fit.method),
     }
 
 
 def curves(path: Path) -> dict[str, list[CurvePoint]]:
-    """The accuracies over the grid of each set, by both methods, from the lines of the newest sources."""
+    """The accuracies over the grid of each set, by both methods, from the lines that count."""
     fits: dict[str, dict[tuple[str, GridPoint], dict[int, Record]]] = defaultdict(lambda: defaultdict(dict))
-    for line in records.newest(records.read(path)):
+    for line in counting(records.read(path)):
         folds = fits[line["data"]][line["method"], GridPoint(line["C"], line["gamma"])]
         if line["fold"] not in folds or folds[line["fold"]]["limit"] <= line["limit"]:
             folds[line["fold"]] = line
@@ -192,6 +192,17 @@ def curves(path: Path) -> dict[str, list[CurvePoint]]:
         name: [curve_point(method, point, list(folds.values())) for (method, point), folds in found.items()]
         for name, found in fits.items()
     }
+
+
+def counting(lines: Sequence[Record]) -> list[Record]:
+    """The lines that last, and those of the newest sources."""
+    others = [line for line in lines if not is_lasting(line)]
+    return [*filter(is_lasting, lines), *records.newest(others)]
+
+
+def is_lasting(line: Record) -> bool:
+    """Whether the line counts whatever became of its sources: the certified end of an exact fit."""
+    return records.digest_of(line) is not None and line["method"] == "block" and not line["cut"]
 
 
 def curve_point(method: str, point: GridPoint, found: list[Record]) -> CurvePoint:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .protocol import EVERY_SET, TODAY
-from .records import Record, newest
+from .records import Record
+from .tuning import counting
 
 
 class CurvePoint(NamedTuple):
@@ -36,8 +37,8 @@ Curves = dict[str, dict[str, Curve]]  # by data set and method
 
 
 def tuning_curves(lines: Sequence[Record]) -> Curves:
-    """The curves from the lines of the newest sources, in the paper's order; of repeated fits the last line counts."""
-    current = newest(lines) or lines
+    """The curves from the lines that count, in the paper's order; of repeated fits the last line counts."""
+    current = counting(lines) or lines
     fits = {(f["data"], method_of(f), f["C"], f["gamma"], f["fold"]): f for f in current}
     found: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for (data, method, *_), fit in fits.items():
