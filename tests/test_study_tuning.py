@@ -119,10 +119,11 @@ def test_a_fit_that_runs_or_failed_is_not_taken_twice(small_grid):
     assert queue.pop() is None
 
 
+@with_data
 def test_a_budget_never_lowers_the_limits_of_tuning():
     for budget, wanted in ((None, 120.0), (1.0, 120.0), (500.0, 500.0)):
-        queue = Tuning(["pendigits"], [], budget)
-        fits = [queue.pop() for _ in range(242)]
+        queue = Tuning(["w1a"], [], budget)
+        fits = [queue.pop() for _ in range(26)]
         assert {fit.limit for fit in fits if fit.method == "cvm"} == {wanted}
         assert {fit.limit for fit in fits if fit.method == "block"} == {900.0}
 
@@ -133,7 +134,12 @@ def test_cross_validation_drops_who_is_behind_after_one_fold(tmp_path):
         return {"right": 96 if good else (97 if fit.fold == 0 else 90) if near else 95}
 
     lines = tuned(["pendigits"], outcome)
-    assert len(lines) == 2 * (121 + 2 * (FOLDS - 1)) and 128.0 not in COSTS[:6]
+    by_cvm = [r for r in lines if r["method"] == "cvm"]
+    assert len(lines) - len(by_cvm) == 121 + 2 * (FOLDS - 1) and 128.0 not in COSTS[:6]
+    assert len(by_cvm) == 2 * FOLDS and {r["C"] for r in by_cvm} == {
+        32.0,
+        128.0,
+    }  # what exact fits leave in the running
     found = best_of(saved(tmp_path / "tuning.jsonl", lines), ["pendigits"])
     assert found == {"pendigits": {"C": 32.0, "gamma": 1 / 64, "method": "cvm"}}
 
@@ -153,20 +159,20 @@ def points(method, accuracies, cut=()):
 
 def test_cvm_chooses_if_all_its_fits_have_ended():
     block, cvm = points("block", (0.9, 0.8, 0.7)), points("cvm", (0.7, 0.8, 0.8))
-    assert chosen([*block, *cvm], 3) == cvm[1]  # the smaller of two that are as good
-    assert chosen([*cvm, *block], 3) == cvm[1]
+    assert chosen([*block, *cvm]) == cvm[1]  # the smaller of two that are as good
+    assert chosen([*cvm, *block]) == cvm[1]
 
 
 def test_the_block_engine_stands_in_where_a_fit_of_cvm_was_cut():
     block = points("block", (0.9, 0.8, 0.7))
-    assert chosen([*block, *points("cvm", (0.7, 0.8, 0.9), cut=(4.0,))], 3) == block[0]
-    assert chosen([*block, *points("cvm", (0.7, 0.8))], 3) == block[0]  # not all points were tried
-    assert chosen(block, 3) == block[0]
+    assert chosen([*block, *points("cvm", (0.7, 0.8, 0.9), cut=(4.0,))]) == block[0]
+    assert chosen([*block, *points("cvm", (0.7, 0.8))]) == block[0]  # not all points were tried
+    assert chosen(block) == block[0]
 
 
 def test_a_cut_fit_is_never_chosen():
-    assert chosen(points("block", (0.9, 0.8, 0.7), cut=(1.0,)), 3).C == 2.0
-    assert chosen(points("block", (0.9, 0.8, 0.7), cut=(1.0, 2.0, 4.0)), 3) is None
+    assert chosen(points("block", (0.9, 0.8, 0.7), cut=(1.0,))).C == 2.0
+    assert chosen(points("block", (0.9, 0.8, 0.7), cut=(1.0, 2.0, 4.0))) is None
 
 
 def test_curves_have_both_accuracies_and_what_was_cut(tmp_path):

@@ -9,8 +9,9 @@ kernel.
 The same grid is also searched with the block engine, to a relative gap of 1e-4: the paper's absolute gap of 1e-6 is not
 small where C is large (IJCNN, C = 4096: a relative gap of 0.8). C is CVM's choice if all of its fits end within their
 limit. One that is cut says nothing of the accuracy at its C: a set where this happens is tuned by the block engine
-alone, and no more fits of CVM are made. Each fit is one JSON line that names its method, so that tuning can continue.
-``parameters.toml`` holds the result.
+alone, and no more fits of CVM are made. In a cross-validation CVM tries only points that the exact fits of the first
+fold leave in the running: most of the paper's grid has kernels far too narrow or wide, and its fits take hours. Each
+fit is one JSON line that names its method, so that tuning can continue. ``parameters.toml`` holds the result.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ class Fit:
     limit: float
 
 
+Known = dict[tuple[GridPoint, int], Record]  # the fits of a method on a data set that have been made
+
+
 class CurvePoint(NamedTuple):
     """The validation accuracy of a point of the grid; ``cut`` if a limit ended any of its fits."""
 
@@ -92,7 +96,7 @@ class Tuning:
 
     def __init__(self, names: Sequence[str], known: Sequence[Record], budget: float | None = None) -> None:
         self._limits = {method: max(seconds, budget or 0.0) for method, seconds in LIMITS.items()}
-        self._lines: dict[tuple[str, str], dict[tuple[GridPoint, int], Record]] = defaultdict(dict)
+        self._lines: dict[tuple[str, str], Known] = defaultdict(dict)
         self._names, self._taken = names, set[Fit]()
         for line in known:
             if is_lasting(line) or records.digest_of(line) == source_digest(line["method"]):
@@ -125,21 +129,33 @@ class Tuning:
         known, limit = self._lines[name, method], self._limits[method]
         if method == "cvm" and any(line["cut"] and line["limit"] >= limit for line in known.values()):
             return
-        for point, fold in wanted(name, known):
+        for point, fold in wanted(name, self._points(name, method), known):
             line = known.get((point, fold))
             fit = Fit(name, method, point, fold, limit)
             if fit not in self._taken and (line is None or (line["cut"] and line["limit"] < limit)):
                 yield fit
 
+    def _points(self, name: str, method: str) -> list[GridPoint]:
+        """The points that a method tries."""
+        points = grid_of(name)
+        if method == "block" or name not in CROSS_VALIDATED:
+            return points
+        return near_best(points, self._lines[name, "block"])
 
-def wanted(name: str, known: dict[tuple[GridPoint, int], Record]) -> Iterator[tuple[GridPoint, int]]:
+
+def wanted(name: str, points: list[GridPoint], known: Known) -> Iterator[tuple[GridPoint, int]]:
     """The points and folds to try: all on the first fold, then those that are hardly behind on the others."""
-    points = grid_of(name)
     yield from ((point, 0) for point in points)
-    if name in CROSS_VALIDATED and all((point, 0) in known for point in points):
-        first = {point: accuracy([known[point, 0]]) for point in points if not known[point, 0]["cut"]}
-        near = [point for point in first if first[point] >= max(first.values()) - BEHIND]
-        yield from ((point, fold) for point in near for fold in range(1, FOLDS))
+    if name in CROSS_VALIDATED:
+        yield from ((point, fold) for point in near_best(points, known) for fold in range(1, FOLDS))
+
+
+def near_best(points: list[GridPoint], known: Known) -> list[GridPoint]:
+    """The points that are hardly behind on the first fold; none until all have been tried there."""
+    if not all((point, 0) in known for point in points):
+        return []
+    first = {point: accuracy([known[point, 0]]) for point in points if not known[point, 0]["cut"]}
+    return [point for point in first if first[point] >= max(first.values()) - BEHIND]
 
 
 @cache
@@ -211,18 +227,24 @@ def curve_point(method: str, point: GridPoint, found: list[Record]) -> CurvePoin
     return CurvePoint(method, *point, accuracy(found), len(found), seconds, any(line["cut"] for line in found))
 
 
-def chosen(points: Sequence[CurvePoint], size: int) -> CurvePoint | None:
-    """The best point of a grid of this size; None if no fit has ended.
+def chosen(points: Sequence[CurvePoint]) -> CurvePoint | None:
+    """The best point; None if no fit has ended.
 
-    CVM's curve decides if it is complete and no fit was cut, otherwise the block engine's.
+    CVM's curve decides if it has all points that the block engine has on all folds, and no fit was cut; otherwise the
+    block engine's.
     """
-    by_cvm = [point for point in points if point.method == "cvm"]
-    decides = by_cvm if len(by_cvm) == size and not any(point.cut for point in by_cvm) else points
-    method = "cvm" if decides is by_cvm else "block"
-    ended = [point for point in decides if point.method == method and not point.cut]
+    by_cvm, by_block = ([point for point in points if point.method == method] for method in ("cvm", "block"))
+    tried = {(point.C, point.gamma) for point in by_cvm}
+    covers = {(point.C, point.gamma) for point in complete(by_block)} <= tried
+    decides = by_cvm if by_cvm and covers and not any(point.cut for point in by_cvm) else by_block
+    return min(complete(decides), key=lambda point: (-point.accuracy, point.C, point.gamma), default=None)
+
+
+def complete(points: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """Those that have ended on the most folds."""
+    ended = [point for point in points if not point.cut]
     most = max((point.folds for point in ended), default=0)
-    complete = [point for point in ended if point.folds == most]
-    return min(complete, key=lambda point: (-point.accuracy, point.C, point.gamma), default=None)
+    return [point for point in ended if point.folds == most]
 
 
 def accuracy(found: Sequence[Record]) -> float:
@@ -233,7 +255,7 @@ def accuracy(found: Sequence[Record]) -> float:
 def best_of(path: Path, names: Sequence[str]) -> Parameters:
     """The best C and gamma of each of these sets, and whose curve decided, from the lines of tuning."""
     points = curves(path)
-    best = {name: chosen(points[name], len(grid_of(name))) for name in names if name in points}
+    best = {name: chosen(points[name]) for name in names if name in points}
     return {name: {"C": p.C, "gamma": p.gamma, "method": p.method} for name, p in best.items() if p}
 
 
