@@ -25,18 +25,12 @@ COMPLETE = Path(__file__).parent.parent / "docs" / "reproduction"
 def committed():
     """The raw lines of the complete run as plain JSON, without stale ones, read without the code of the study."""
     lines = [json.loads(line) for line in (COMPLETE / "runs.jsonl").read_text().splitlines()]
-    digests = [line["provenance"]["digest"] for line in lines if "provenance" in line]
-    return [line for line in lines if not digests or line.get("provenance", {}).get("digest") == digests[-1]]
+    last = {line["method"]: line["provenance"]["digest"] for line in lines}
+    return [line for line in lines if line["provenance"]["digest"] == last[line["method"]]]
 
 
 @pytest.fixture(scope="module")
-def report(committed):
-    if not any("provenance" in line for line in committed):
-        pytest.skip("the committed lines are older than the experiments: run the study again")
-    return committed_report()
-
-
-def committed_report():
+def report():
     return make_report(Results(records.read(COMPLETE / "runs.jsonl")), records.read(COMPLETE / "tuning.jsonl"))
 
 
@@ -128,8 +122,8 @@ def test_accuracies_are_within_a_point_of_published_ones(committed, data):
     assert 100 * ours == pytest.approx(known.accuracy, abs=1.0)
 
 
-def test_lines_of_any_age_make_a_report(committed):
-    text = to_markdown(committed_report(), "figures")
+def test_the_report_says_how_many_lines_it_has(committed, report):
+    text = to_markdown(report, "figures")
     assert f"Provenance: {sum(line['experiment'] in EXPERIMENTS for line in committed)} lines of" in text
 
 
@@ -145,17 +139,29 @@ def test_numbers_in_the_raw_lines_are_finite(committed):
                 assert math.isfinite(value), (line["data"], line["method"], name)
 
 
+def grids(method, path=COMPLETE / "tuning.jsonl"):
+    """The fits of a method by data set, point and fold; the last attempt counts."""
+    found = {}
+    for fit in map(json.loads, path.read_text().splitlines()):
+        if fit["method"] == method:
+            found.setdefault(fit["data"], {}).setdefault((fit["C"], fit["gamma"]), {})[fit["fold"]] = fit
+    return found
+
+
+def rates(grid):
+    """The accuracies of the points that ended on the most folds."""
+    ended = {point: folds.values() for point, folds in grid.items() if not any(fit["cut"] for fit in folds.values())}
+    most = max(map(len, ended.values()), default=0)
+    full = {point: fits for point, fits in ended.items() if len(fits) == most}
+    return {point: sum(f["right"] for f in fits) / sum(f["rows"] for f in fits) for point, fits in full.items()}
+
+
 def test_the_parameters_follow_from_the_tuning_lines():
-    """The best of the points that were tried on all folds; ties to the smaller C, then to the wider kernel."""
-    grid = {}
-    for line in (COMPLETE / "tuning.jsonl").read_text().splitlines():
-        fit = json.loads(line)
-        grid.setdefault(fit["data"], {}).setdefault((fit["C"], fit["gamma"]), {})[fit["fold"]] = fit
+    """The best point of CVM if its fits cover those of the block engine and ended; else of the block engine."""
+    by_block, by_cvm = grids("block"), grids("cvm")
     for name, chosen in stored_parameters().items():
-        most = max(len(folds) for folds in grid[name].values())
-        rates = {
-            point: sum(f["right"] for f in folds.values()) / sum(f["rows"] for f in folds.values())
-            for point, folds in grid[name].items()
-            if len(folds) == most
-        }
-        assert min(rates, key=lambda point: (-rates[point], *point)) == (chosen["C"], chosen["gamma"]), name
+        exact, core = rates(by_block[name]), rates(by_cvm.get(name, {}))
+        method = "cvm" if core and set(exact) <= set(core) else "block"
+        found = core if method == "cvm" else exact
+        best = min(found, key=lambda point: (-found[point], *point))
+        assert (*best, method) == (chosen["C"], chosen["gamma"], chosen["method"]), name
