@@ -305,6 +305,13 @@ def test_the_overview_counts_the_verdicts_of_the_table(report, tables):
         assert f"{statuses.count(status)} {status}" in shown.groups[-1].items[0]
 
 
+def test_the_overview_says_which_sets_have_runs(report, lines):
+    assert any(isinstance(b, Paragraph) and b.text.startswith("26 of 26 data sets have runs. ") for b in report.blocks)
+    few = [line for line in lines if line["data"] in ("w1a", "letter", "usps-ext")]
+    text = to_markdown(make_report(Results(few)), "figures")
+    assert "3 of 26 data sets have runs; none yet: Web w2a, " in text and text.count("Protein. Provenance: ") == 1
+
+
 def test_evidence_has_a_row_for_each_rule(tables):
     ruled = [row for row in tables["evidence"] if row["stop rule"]]
     assert len(ruled) % 2 == 0 and {row["stop rule"] for row in ruled} == set(RULES.values())

@@ -9,10 +9,11 @@ from .bootstrap import RESAMPLES, STABLE
 from .claims import Judged, check_all
 from .document import Block, Cell, Group, Heading, Overview, Paragraph, TableBlock
 from .evidence import Status
-from .protocol import RULES
+from .protocol import EVERY_SET, RULES
 from .provenance_section import origin
 from .significance import ComparedTest, compared_tests
 from .summary import Results
+from .tables import label
 
 PARTS = {"Medium and large": "Others", "Polynomial kernel": "Polynomial", "Conclusions": "All sets"}
 MEANING = {
@@ -28,7 +29,14 @@ def overview(results: Results) -> Iterator[Block]:
     judged, tests = check_all(results), compared_tests(results)
     yield Paragraph(lead(judged, results))
     yield Overview([*(group(status, judged) for status in MEANING), tests_group(tests)])
-    yield Paragraph(origin(results))
+    yield Paragraph(f"{coverage(results)} {origin(results)}")
+
+
+def coverage(results: Results) -> str:
+    """How many of the paper's data sets have runs under its protocol, and which have none."""
+    begun = {data for rule in RULES for data in results.data(rule)}
+    missing = ", ".join(label(data) for data in EVERY_SET if data not in begun)
+    return f"{len(begun)} of {len(EVERY_SET)} data sets have runs" + (f"; none yet: {missing}." if missing else ".")
 
 
 def lead(judged: Sequence[Judged], results: Results) -> str:
