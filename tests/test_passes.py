@@ -14,7 +14,7 @@ from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM
 from swapsvm.datasets import Shards
 from swapsvm.gram import Gram
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
-from swapsvm.passes import Arithmetic, KernelPasses, sharded
+from swapsvm.passes import Arithmetic, KernelPasses, blocks, sharded
 from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows, opened
 from swapsvm.passes.look import digest_of
@@ -108,7 +108,7 @@ def few_are_symmetric(monkeypatch):
 @pytest.mark.parametrize("cut", CUTS)
 def test_products_of_rows_with_themselves_do_not_depend_on_the_cut(cut, few_are_symmetric, monkeypatch):
     met = []
-    monkeypatch.setattr(sharded.Meeting, "of", _noting(sharded.Meeting.of, met))
+    monkeypatch.setattr(blocks.Meeting, "among", _noting(blocks.Meeting.among, met))
     model, expected = SVC(n_jobs=2).fit(shards(X, CUTS[cut]), Y), SVC(n_jobs=1).fit(shards(X), Y)
     assert len(met) > 20
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
@@ -141,6 +141,21 @@ def test_rows_are_multiplied_with_themselves_once(kernel, storage, exact, few_ar
     gram = Gram(kernel, FileRows(shards(rows, limit=LIMIT)))
     gram.core.own_product(np.arange(3000, dtype=np.int32), np.sort(listed).astype(np.int32), coef, exact)
     assert gram.core.evaluations == 1500 * 1501 // 2 + 1500 * 1500
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_blocks_that_stay_here_pass_over_the_others_together(storage, few_are_symmetric):
+    """Each of the others is read once for all of them; the sums have the bits of one pair at a time."""
+    rows = X if storage == "dense" else sp.csr_array(X)
+    elsewhere, coef, every = FileRows(shards(rows)), RNG.standard_normal(1500), np.arange(1500)
+    passes = KernelPasses(elsewhere, Arithmetic(Rbf(0.4), single=True, threads=1, beyond=elsewhere.look.norms))
+    before = elsewhere.bytes_read
+    found = passes.symmetric(every, every, coef, True, None)
+    read, pairs = elsewhere.bytes_read - before, elsewhere.blocks(every, coef)
+    one_by_one = len(pairs) * (len(pairs) + 1) / 2 * elsewhere.bytes_of(len(pairs[0].rows))
+    assert read < (0.4 if storage == "dense" else 1.1) * one_by_one
+    elsewhere._held_together = lambda rows: 1
+    np.testing.assert_array_equal(passes.symmetric(every, every, coef, True, None), found)
 
 
 def test_a_row_far_away_changes_the_arithmetic_of_all_pieces():

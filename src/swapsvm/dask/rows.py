@@ -21,7 +21,8 @@ from .._core import Stopped, StopToken, usable_threads
 from ..arrays import Matrix
 from ..gram import largest_automatic_cache
 from ..passes import ShardedRows
-from ..passes.sharded import KEPT_PART, Block, Meeting, Piece, Places, Work, pairs_of
+from ..passes.blocks import Block, Meeting, TwoBlocks, pairs_of
+from ..passes.sharded import KEPT_PART, Piece, Places, Work
 from ..passes.verbs import ColumnsVerb
 from . import tasks
 from .parts import ClusterError, results_of
@@ -178,7 +179,7 @@ class DaskRows(ShardedRows):
 
     def meet(
         self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
-    ) -> Iterator[tuple[np.ndarray, ...]]:
+    ) -> Iterator[tuple[TwoBlocks, tuple[np.ndarray, ...]]]:
         """Blocks are cut out of the pieces by the workers, and each pair of them is a task."""
         held = [self._submit(tasks.joined, self.pieces_of(block.rows)) for block in blocks]
         pairs = [_pair(number, places, blocks) for number, places in enumerate(pairs_of(len(blocks)))]
@@ -191,7 +192,8 @@ class DaskRows(ShardedRows):
             self.bytes_sent += _bytes_in(*coefs)
             return self._submitted(batch[0], tasks.meet, shared, [held[place] for place in places], coefs)
 
-        return self._results(pairs, Asked([[pair] for pair in pairs], submit), token)
+        found = self._results(pairs, Asked([[pair] for pair in pairs], submit), token)
+        return zip(pairs_of(len(blocks)), found, strict=True)
 
     def keep_columns(self, work: Work, rows: np.ndarray) -> KeptOnWorkers | None:
         """As futures: Dask computes again what is lost with a worker, and spills what is too much."""

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ..arrays import Matrix
 from ..columns import stacked
 from ..passes import Arithmetic
-from ..passes.sharded import Meeting, Work
+from ..passes.blocks import Meeting
+from ..passes.sharded import Work
 from ..passes.verbs import KeptColumns, Stack, column_numbers
 
 
