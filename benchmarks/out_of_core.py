@@ -50,8 +50,7 @@ LOOK = 0.01  # seconds between two looks at the memory
 STACK = 1 << 20  # bytes, of a thread
 BYTES_OF_A_ROW = 300  # numbers of the solver: weights, h, groups, temporaries
 FIXED = 24 << 20  # bytes: matrices of working sets and landmarks, and what malloc sets aside
-KEPT = str(4 << 20)  # bytes that malloc keeps for later, instead of giving them back
-ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": KEPT, "MALLOC_TRIM_THRESHOLD_": KEPT}
+ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}  # of the process of a fit
 SETS: dict[str, dict[str, Any]] = {
     "clean": {"features": 64, "C": 256.0, "gamma": 0.05, "tol": 1e-3},
     "noisy": {"features": 1024, "C": 1.0, "gamma": 1 / 2048, "tol": 1e-2},
