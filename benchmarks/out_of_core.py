@@ -201,10 +201,12 @@ def report(lines: Sequence[Record], times: float) -> str:
             number(line["peak_bytes"] / MEGABYTE, ".0f") if "peak_bytes" in line else line["status"],
             number(line.get("relative_gap"), ".2g"),
             line.get("support", ""),
+            number(line.get("load"), ".0f"),
         )
         for line in lines
     ]
-    return "\n".join(["# Rows on disk", "", about, "", *table_lines((*head, "certified gap", "vectors"), cells)]) + "\n"
+    table = table_lines((*head, "certified gap", "vectors", "load"), cells)
+    return "\n".join(["# Rows on disk", "", about, "", *table]) + "\n"
 
 
 def main(words: list[str] | None = None) -> None:
