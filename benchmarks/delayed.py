@@ -12,7 +12,8 @@ import numpy as np
 from swapsvm._core import StopToken
 from swapsvm.arrays import Matrix
 from swapsvm.passes import ShardedRows
-from swapsvm.passes.sharded import Block, Meeting, Piece, Work, pairs_of
+from swapsvm.passes.blocks import Block, Meeting, TwoBlocks, pairs_of
+from swapsvm.passes.sharded import Piece, Work
 
 from .cluster_model import Network
 
@@ -48,7 +49,7 @@ class DelayedRows(ShardedRows):
 
     def meet(
         self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
-    ) -> Iterator[tuple[np.ndarray, ...]]:
+    ) -> Iterator[tuple[TwoBlocks, tuple[np.ndarray, ...]]]:
         """A task for each block, and one for each pair of them, as with Dask."""
         self.passes += 1
         every = np.concatenate(self._pieces)
@@ -58,7 +59,7 @@ class DelayedRows(ShardedRows):
             found.append(meeting.of([every[block.rows] for block in some], [block.coef for block in some], token))
             self.values["symmetric"] += len(some[0].rows) * len(some[-1].rows) // (3 - len(some))
         self._wait(len(blocks) + len(found), _bytes([sums for parts in found for sums in parts]))
-        return iter(found)
+        return zip(pairs_of(len(blocks)), found, strict=True)
 
     def take(self, pieces: Sequence[Piece]) -> list[Matrix]:
         found = [self._rows_of(piece) for piece in pieces]

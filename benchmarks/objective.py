@@ -126,16 +126,17 @@ def reset_peak_memory() -> int:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return peak_memory()
-    return _status_bytes("VmRSS")
+    return bytes_in_status("VmRSS")
 
 
 def peak_memory() -> int:
     """Largest resident set, in bytes."""
     if Path("/proc/self/status").exists():
-        return _status_bytes("VmHWM")
+        return bytes_in_status("VmHWM")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _status_bytes(name: str) -> int:
+def bytes_in_status(name: str) -> int:
+    """A number of /proc/self/status."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))

@@ -3,53 +3,69 @@
 ``python -m benchmarks.out_of_core --output results/out-of-core/runs.jsonl [--limits 64M] [--times 5]``
 
 Rows are written to a temporary folder as npy shards, ``times`` the limit of memory of them. Each fit has its own
-process. That of the shards gets no more address space than it has after its imports, plus the limit, plus three hundred
-bytes a row for the numbers that the solver keeps: ``RLIMIT_AS`` ends it if it takes more. ``report.md`` is written
-beside the lines.
+process. That of the shards gets no more memory than it has after its imports and a small fit, plus the limit, plus
+three hundred bytes a row for the numbers that the solver keeps and 24 MB for what does not depend on the limit
+(matrices of working sets and landmarks, buffers, what malloc keeps): ``RLIMIT_DATA`` ends it if it takes more. That
+counts all private memory that can be written, also stacks of threads and buffers of BLAS that are reserved and never
+touched: stacks are small here, and malloc takes large arrays from the system and gives them back, so that the small
+fit leaves no holes. (``RLIMIT_AS`` counts as well what malloc sets aside for each thread, 64 MB of addresses.) The
+limit is lifted when the fit has ended, since the model has its support vectors in memory: all rows, where data are
+noisy. The peak is that of memory without the pages of files. ``report.md`` is written beside the lines.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import multiprocessing
 import os
 import resource
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from swapsvm.datasets import Shards
 from swapsvm.datasets.budget import bytes_of
+from swapsvm.models.schemes import OneVersusOne
 from swapsvm.study import records
 from swapsvm.study.records import Record
 
 from .kinds import generators
 from .markdown import MEGABYTE, number, table_lines
 from .micro.columns import append_json, surroundings
-from .objective import peak_memory, reset_peak_memory
+from .objective import bytes_in_status
 
 SHARD = 1 << 17  # rows
-WARM_UP = 8192  # rows
+WARM_UP = 4096  # rows
+LOOK = 0.01  # seconds between two looks at the memory
+STACK = 1 << 20  # bytes, of a thread
 BYTES_OF_A_ROW = 300  # numbers of the solver: weights, h, groups, temporaries
+FIXED = 24 << 20  # bytes: matrices of working sets and landmarks, and what malloc sets aside
+ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}  # of the process of a fit
 SETS: dict[str, dict[str, Any]] = {
     "clean": {"features": 64, "C": 256.0, "gamma": 0.05, "tol": 1e-3},
-    "noisy": {"features": 512, "C": 1.0, "gamma": 1 / 1024, "tol": 1e-2},
+    "noisy": {"features": 1024, "C": 1.0, "gamma": 1 / 2048, "tol": 1e-2},
 }
 ABOUT = """Rows in npy shards, {times} times the limit of memory, beside the same rows in memory; tol as the set says.
-The fit on shards ran under RLIMIT_AS: what it had after its imports, plus the limit, plus {extra} bytes a row.
+The fit on shards ran under RLIMIT_DATA: what it had after its imports, plus the limit, plus {extra} bytes a row and
+{fixed} MB. The peak is that of the fit without pages of files, and without the model, which has its vectors in memory.
 {cpu}, {cores} cores, {simd}; swapsvm {swapsvm} ({commit}). Made by `python -m benchmarks.out_of_core`."""
 
 
 def some_rows(name: str, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Clean rows are waves over three numbers that separate the classes; noisy ones have labels that are flipped."""
+    """Clean rows are waves over three numbers that separate the classes; noisy ones are those of the kinds."""
     features, world, rng = SETS[name]["features"], np.random.default_rng(0), np.random.default_rng(seed)
     if name == "noisy":
-        return generators.tabular(rows, world, rng, features=features)
+        return generators.noisy(rows, world, rng, features=features)
     base, y = generators.physics(rows, world, rng)
     directions, phases = world.standard_normal((3, features)), world.uniform(0, 2 * np.pi, features)
     return np.sin(base @ directions + phases), y
@@ -71,25 +87,25 @@ def fit(task: Record, folder: str, found: Any) -> None:
     setting = SETS[task["data"]]
     shards = Shards(folder, memory_limit=task["limit"])
     model = SVC(C=setting["C"], gamma=setting["gamma"], tol=setting["tol"], n_jobs=task["threads"])
-    few = min(3000, shards.counts[0])
-    warm_up = Shards([shards.take(0, np.arange(few))], memory_limit=200_000)
-    model.fit(FileRows(warm_up), shards.y[:few])  # loads what is needed, and starts threads
     X, y = some_rows(task["data"], WARM_UP, 0)
-    model.fit(X.astype(np.float32), y)  # OpenBLAS takes a buffer for each thread, and keeps it
-    del X, y
-    before = reset_peak_memory()
+    warm_up = X.astype(np.float32)
+    model.fit(FileRows(Shards([warm_up], memory_limit=warm_up.nbytes // 5)), y)  # loads what is needed
+    model.fit(warm_up, y)  # OpenBLAS takes a buffer for each thread, and keeps it
+    del X, warm_up
+    y = shards.y
+    before, peak = given_back(), Peak()
     rows: Any = FileRows(shards) if task["where"] == "shards" else all_rows(shards)
-    if task["where"] == "shards":
-        limit_address_space(task["limit"] + BYTES_OF_A_ROW * len(shards))
+    more = task["limit"] + BYTES_OF_A_ROW * len(shards) + FIXED if task["where"] == "shards" else None
     began, cpu = time.perf_counter(), time.process_time()
-    model.fit(rows, shards.y)
+    with limited(more, peak):
+        model.fit(rows, y)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     read = {"passes": rows.passes, "bytes_read": rows.bytes_read} if task["where"] == "shards" else {}
     found.send(
         {
             "seconds": seconds,
             "cpu_seconds": cpu,
-            "peak_bytes": peak_memory() - before,
+            "peak_bytes": peak.bytes - before,
             "relative_gap": model.relative_gap_,
             "primal_value": float(model.primal_value_[0]),
             "support": len(model.support_),
@@ -98,16 +114,52 @@ def fit(task: Record, folder: str, found: Any) -> None:
     )
 
 
-def limit_address_space(more: int) -> None:
-    """No more than this process has now, and this many bytes."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + more, resource.RLIM_INFINITY))
+def given_back() -> int:
+    """Bytes of the process, without pages of files, after what was freed has been given back to the system."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return bytes_in_status("RssAnon")
+
+
+class Peak:
+    """The largest size of the process, without pages of files, of many looks."""
+
+    def __init__(self) -> None:
+        self.bytes, self._ended = 0, threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOK):
+            self.bytes = max(self.bytes, bytes_in_status("RssAnon"))
+
+    def end(self) -> None:
+        self._ended.set()
+
+
+@contextmanager
+def limited(more: int | None, peak: Peak) -> Iterator[None]:
+    """No more memory than now and this many bytes, until a model is made."""
+
+    def lifted(*arguments: Any) -> Any:
+        peak.end()
+        resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        return made(*arguments)
+
+    made = OneVersusOne.model
+    if more is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (bytes_in_status("VmData") + more, resource.RLIM_INFINITY))
+    with patch.object(OneVersusOne, "model", lifted):
+        yield
 
 
 def measured(task: Record, folder: Path) -> Record:
     here, there = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=fit, args=(task, str(folder), there))
-    process.start()
+    default = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (STACK, default[1]))  # of the threads of the process that is started
+    with patch.dict(os.environ, ENVIRONMENT):
+        process.start()
+    resource.setrlimit(resource.RLIMIT_STACK, default)
     there.close()
     try:
         found = {"status": "ok", **here.recv()}
@@ -134,7 +186,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def report(lines: Sequence[Record], times: float) -> str:
-    about = ABOUT.format(times=times, extra=BYTES_OF_A_ROW, **lines[-1]["surroundings"])
+    about = ABOUT.format(times=times, extra=BYTES_OF_A_ROW, fixed=FIXED >> 20, **lines[-1]["surroundings"])
     head = ("data", "rows", "limit, MB", "rows in", "seconds", "CPU seconds", "passes", "MB read a pass", "peak, MB")
     cells = [
         (
@@ -149,10 +201,12 @@ def report(lines: Sequence[Record], times: float) -> str:
             number(line["peak_bytes"] / MEGABYTE, ".0f") if "peak_bytes" in line else line["status"],
             number(line.get("relative_gap"), ".2g"),
             line.get("support", ""),
+            number(line.get("load"), ".0f"),
         )
         for line in lines
     ]
-    return "\n".join(["# Rows on disk", "", about, "", *table_lines((*head, "certified gap", "vectors"), cells)]) + "\n"
+    table = table_lines((*head, "certified gap", "vectors", "load"), cells)
+    return "\n".join(["# Rows on disk", "", about, "", *table]) + "\n"
 
 
 def main(words: list[str] | None = None) -> None:

@@ -1,7 +1,10 @@
 """The benchmark runner measures what it reports, survives its competitors and computes its own verdicts."""
 
 import signal
+import subprocess
+import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,3 +338,32 @@ def test_a_detector_is_measured_in_its_own_process(tmp_path):
     novelty.main(["--output", str(output), *cut])
     assert [r["status"] for r in records.read(output)[len(found) :]] == ["timeout"]  # and not tried again
     assert "| 20000 | scikit-learn nu=0.1 | 1 | > 0.01 |" in (tmp_path / "report.md").read_text()
+
+
+ROOT = Path(__file__).parents[1]
+LIMITED = """
+import numpy as np
+from benchmarks.out_of_core import Peak, given_back, limited
+from swapsvm.models.schemes import OneVersusOne
+before, peak = given_back(), Peak()
+with limited(32 << 20, peak):
+    few = np.ones(1 << 20)
+    try:
+        many = np.ones(1 << 23)
+    except MemoryError:
+        print("limited")
+    try:
+        OneVersusOne().model(None, None, [], {})
+    except Exception:
+        many = np.ones(1 << 23)
+        print("lifted", peak.bytes - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_DATA as Linux has it")
+def test_the_limit_of_the_benchmark_holds_until_a_model_is_made():
+    """More memory than that is refused; the peak is that of before."""
+    words = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
+    assert words[:2] == ["limited", "lifted"] and int(words[2]) < 32 << 20

@@ -69,7 +69,7 @@ def in_files():
     return FileRows(Shards([X], memory_limit=2 * ROOM))
 
 
-CHUNKS = {"one": (), "three": (1000, 1000), "of one row": (1, 1, 1), "uneven": (2990,)}
+CHUNKS = {"one": (), "three": (1000, 1000), "some of one row": (1, 1, 1), "uneven": (2990,)}
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)
@@ -93,6 +93,13 @@ def test_products_of_rows_with_themselves_give_the_same_model(client, chunks, mo
     assert rows.tasks > len(rows.blocks(model.support_, model.dual_coef_[0])) ** 2 / 2
 
 
+def test_each_row_a_chunk(client):
+    model = SVC(gamma=0.2).fit(da.from_array(X[:60], chunks=(1, 5)), da.from_array(Y[:60], chunks=1))
+    expected = SVC(gamma=0.2).fit(chunked(X[:60]), Y[:60])
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.predict(da.from_array(X[:9], chunks=(1, 5))).compute(), model.predict(X[:9]))
+
+
 def test_columns_in_chunks_and_unknown_lengths(client):
     expected = SVC().fit(chunked(X), Y)
     by_columns = SVC().fit(da.from_array(X, chunks=(700, 2)), Y)
@@ -114,6 +121,40 @@ def test_frames(client):
     np.testing.assert_array_equal(found.compute(), model.to_local().predict(pd.DataFrame(X, columns=names)))
     assert found.compute().index[0] == 7
     assert model.score(frame, labels) == pytest.approx(np.mean(found.compute() == Y))
+
+
+def test_empty_partitions(client):
+    """As a filter of rows leaves them; their predictions have the type of the others."""
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")), npartitions=3)
+    labels = dd.from_pandas(pd.Series(Y), npartitions=3)
+    some, wanted = frame.map_partitions(lambda part: part[part.index >= 1200]), np.arange(3000) >= 1200
+    model = SVC().fit(some, labels.map_partitions(lambda part: part[part.index >= 1200]))
+    np.testing.assert_array_equal(model.dual_coef_, SVC().fit(chunked(X[wanted]), Y[wanted]).dual_coef_)
+    found = model.predict(some).compute()
+    assert found.dtype == model.predict(frame).compute().dtype and len(found) == 1800
+
+
+def test_columns_of_frames_keep_their_names(client):
+    """Delayed frames have names too; columns in another order are refused in fits and in predictions."""
+    frame, other = pd.DataFrame(X, columns=list("abcde")), list("abced")
+    model = SVC().fit([dask.delayed(frame[:1500]), dask.delayed(frame[1500:])], Y)
+    assert list(model.feature_names_in_) == list("abcde")
+    with pytest.raises(ValueError, match=r"part 1 of X has the columns \['a', 'b', 'c', 'e', 'd'\], and part 0 has"):
+        SVC().fit([dask.delayed(frame[:1500]), dask.delayed(frame[other][1500:])], Y)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(dd.from_pandas(frame[other], npartitions=2))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        dask.compute(model.predict([dask.delayed(frame[other])]))
+    with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 5"):
+        model.predict(chunked(X[:, :3], 1000))
+
+
+def test_predictions_of_another_width_are_refused_at_once(client):
+    model = SVC().fit(chunked(X, 1000), Y)
+    with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 5"):
+        model.predict(chunked(X[:, :3], 1000))
+    found = model.predict(dask.delayed(X[:7]))
+    np.testing.assert_array_equal(found.compute(), model.predict(X[:7]))
 
 
 def test_sums_of_kernels(client):
@@ -212,6 +253,8 @@ BAD = {
     "one axis": (lambda: [dask.delayed(X[0])], "rows and columns are needed"),
     "text": (lambda: [dask.delayed(np.full((3000, 2), "a"))], "part 0 of X: could not convert"),
     "complex": (lambda: [dask.delayed(X.astype(complex))], "part 0 of X: complex numbers"),
+    "no rows": (lambda: [dask.delayed(X[:0]), dask.delayed(X[:0])], "X has no rows in its 2 parts"),
+    "not delayed": (lambda: [dask.delayed(X[:10]), X[10:]], "part 1 of the list is a ndarray, and others are delayed"),
 }
 
 
@@ -220,6 +263,42 @@ def test_bad_parts_are_named(client, kind):
     make, message = BAD[kind]
     with pytest.raises(ValueError, match=message):
         SVC().fit(make(), Y)
+
+
+BAD_LABELS = {
+    "kinds": (lambda: [dask.delayed(Y[:1000]), dask.delayed(np.ones(2000))], "part 0 of y: the labels are text, but"),
+    "NaN": (lambda: chunked(np.where(np.arange(3000) == 5, np.nan, 1.0), 1000), "Input y contains NaN"),
+    "one class": (lambda: chunked(np.ones(3000), 1000), "at least two classes"),
+    "none": (lambda: None, "SVC requires y: pass the labels"),
+    "columns": (lambda: chunked(np.ones((3000, 2)), 1000), "y should be a 1d array"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_LABELS)
+def test_bad_labels_are_refused(client, kind):
+    make, message = BAD_LABELS[kind]
+    with pytest.raises(ValueError, match=message):
+        SVC().fit(chunked(X, 1000), make())
+
+
+def test_weights_that_do_not_fit(client):
+    with pytest.raises(ValueError, match="part 1 of sample_weight has 1999 entries, and that of X has 2000 rows"):
+        SVC().fit(chunked(X, 1000), Y, chunked(np.ones(2999), 1000))
+
+
+def test_a_part_that_cannot_be_made_is_named(client):
+    """The error is that of the part, with a note."""
+
+    def unreadable():
+        raise OSError("the disk is gone")
+
+    for arguments in (
+        ([dask.delayed(X[:9]), dask.delayed(unreadable)()], Y),
+        (chunked(X), [dask.delayed(unreadable)()]),
+    ):
+        with pytest.raises(OSError, match="the disk is gone") as caught:
+            SVC().fit(*arguments)
+        assert re.match(r"part [01] of [Xy] could not be computed", caught.value.__notes__[0])
 
 
 def test_small_data_are_fitted_at_the_client(client, monkeypatch):
@@ -336,7 +415,7 @@ def _no_memory_for(rows, first):
 def test_lengths_that_differ(client):
     with pytest.raises(ValueError, match="part 1 of y has 1999 entries, and that of X has 2000 rows"):
         SVC().fit(chunked(X, 1000), chunked(Y[:-1], 1000))
-    with pytest.raises(ValueError, match="y has 7 entries, and the shards have 3000 rows"):
+    with pytest.raises(ValueError, match="y has 7 entries, and X has 3000 rows"):
         SVC().fit(chunked(X, 1000), Y[:7])
 
 
@@ -444,6 +523,21 @@ def test_no_client_and_closed_ones():
         closed.close()
         with pytest.raises(ValueError, match="the Dask client is closed"):
             SVC(client=closed).fit(chunked(X), Y)
+
+
+def test_a_client_that_is_closed_in_the_middle(client, tmp_path):
+    """A clear error, no half-made model, and a checkpoint that goes on."""
+    file = tmp_path / "fit.ckpt"
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        closing = After(other.close, calls=3)
+        model = SVC(client=other, checkpoint=Checkpoint(file, seconds=0), callbacks=[closing], **HARD)
+        with pytest.raises(dask_rows.ClusterError, match=r"connection to the Dask scheduler was lost \(closed\)"):
+            model.fit(chunked(X, 1000), Y)
+    assert not hasattr(model, "model_") and file.exists()
+    resumed = SVC(client=client, checkpoint=file, **HARD).fit(chunked(X, 500), Y)
+    assert resumed.stop_reason_ == "gap" and resumed.n_iter_[0] > 2
+    with pytest.raises(ValueError, match="the Dask client is closed"):
+        SVC(client=other).fit(chunked(X, 1000), Y)
 
 
 class After:

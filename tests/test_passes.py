@@ -14,7 +14,7 @@ from swapsvm import SVC, SVDD, SVR, Checkpoint, ConvergenceWarning, OneClassSVM
 from swapsvm.datasets import Shards
 from swapsvm.gram import Gram
 from swapsvm.kernels import Laplacian, Linear, Poly, Rbf
-from swapsvm.passes import Arithmetic, KernelPasses, sharded
+from swapsvm.passes import Arithmetic, KernelPasses, blocks, sharded
 from swapsvm.passes import kernel as kernel_passes
 from swapsvm.passes.files import FileRows, opened
 from swapsvm.passes.look import digest_of
@@ -108,7 +108,7 @@ def few_are_symmetric(monkeypatch):
 @pytest.mark.parametrize("cut", CUTS)
 def test_products_of_rows_with_themselves_do_not_depend_on_the_cut(cut, few_are_symmetric, monkeypatch):
     met = []
-    monkeypatch.setattr(sharded.Meeting, "of", _noting(sharded.Meeting.of, met))
+    monkeypatch.setattr(blocks.Meeting, "among", _noting(blocks.Meeting.among, met))
     model, expected = SVC(n_jobs=2).fit(shards(X, CUTS[cut]), Y), SVC(n_jobs=1).fit(shards(X), Y)
     assert len(met) > 20
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
@@ -141,6 +141,21 @@ def test_rows_are_multiplied_with_themselves_once(kernel, storage, exact, few_ar
     gram = Gram(kernel, FileRows(shards(rows, limit=LIMIT)))
     gram.core.own_product(np.arange(3000, dtype=np.int32), np.sort(listed).astype(np.int32), coef, exact)
     assert gram.core.evaluations == 1500 * 1501 // 2 + 1500 * 1500
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_blocks_that_stay_here_pass_over_the_others_together(storage, few_are_symmetric):
+    """Each of the others is read once for all of them; the sums have the bits of one pair at a time."""
+    rows = X if storage == "dense" else sp.csr_array(X)
+    elsewhere, coef, every = FileRows(shards(rows)), RNG.standard_normal(1500), np.arange(1500)
+    passes = KernelPasses(elsewhere, Arithmetic(Rbf(0.4), single=True, threads=1, beyond=elsewhere.look.norms))
+    before = elsewhere.bytes_read
+    found = passes.symmetric(every, every, coef, True, None)
+    read, pairs = elsewhere.bytes_read - before, elsewhere.blocks(every, coef)
+    one_by_one = len(pairs) * (len(pairs) + 1) / 2 * elsewhere.bytes_of(len(pairs[0].rows))
+    assert read < (0.4 if storage == "dense" else 1.1) * one_by_one
+    elsewhere._held_together = lambda rows: 1
+    np.testing.assert_array_equal(passes.symmetric(every, every, coef, True, None), found)
 
 
 def test_a_row_far_away_changes_the_arithmetic_of_all_pieces():
@@ -351,16 +366,55 @@ def test_what_needs_rows_in_memory_is_refused(model, message):
 def test_missing_and_wrong_targets():
     with pytest.raises(ValueError, match="the shards have no labels"):
         SVC().fit(shards(X))
-    with pytest.raises(ValueError, match="y has 2999 entries, and the shards have 3000 rows"):
+    with pytest.raises(ValueError, match="y has 2999 entries, and X has 3000 rows"):
         SVC().fit(shards(X), Y[1:])
 
 
-def test_a_bad_number_is_named_before_any_work():
-    bad = X.copy()
-    bad[2700, 1] = np.nan
-    model = SVC(callbacks=[lambda progress: pytest.fail("the fit began")])
-    with pytest.raises(ValueError, match=r"(?s)NaN|infinity"):
-        model.fit(shards(bad, (1000, 2500)), Y)
+def with_nan(path):
+    rows = np.load(path)
+    rows[200, 1] = np.nan
+    np.save(path, rows)
+
+
+def text_labels(path):
+    np.save(path.with_suffix(".labels.npy"), np.full(1000, "yes"))
+
+
+SPOILT = {
+    "NaN": (with_nan, r"part-2\.npy: row 200 .* NaN or infinite"),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:1000]), r"part-2\.npy: is not a readable npy file"),
+    "empty file": (lambda path: path.write_bytes(b""), r"part-2\.npy: is not a readable npy file"),
+    "another width": (lambda path: np.save(path, X[:1000, :3]), r"part-2\.npy: has 3 features, not the 5 of"),
+    "text": (lambda path: np.save(path, np.full((1000, 5), "a")), r"part-2\.npy: is 2-dimensional of .*, not a matrix"),
+    "other labels": (text_labels, r"part-2\.npy: the labels are text, but those of .*part-0\.npy are numbers"),
+    "missing": (lambda path: path.unlink(), r"part-2\.labels\.npy: the shard of these labels is missing"),
+    "without labels": (lambda path: path.with_suffix(".labels.npy").unlink(), r"part-2\.npy: has no labels, but other"),
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+def test_a_bad_third_shard_is_named_before_any_work(kind, tmp_path):
+    """No step is taken, no model is half made, and a checkpoint of an earlier fit stays as it is."""
+    folder, file = tmp_path / "rows", tmp_path / "fit.ckpt"
+    folder.mkdir()
+    for k, (rows, y) in enumerate(zip(np.array_split(X, 3), np.array_split(THREE, 3), strict=True)):
+        np.save(folder / f"part-{k}.npy", rows)
+        np.save(folder / f"part-{k}.labels.npy", y)
+    with pytest.warns(ConvergenceWarning):
+        SVC(C=100.0, max_iter=2, checkpoint=file).fit(Shards(folder, memory_limit=LIMIT))
+    before, (spoil, message) = file.read_bytes(), SPOILT[kind]
+    spoil(folder / "part-2.npy")
+    model = SVC(C=100.0, checkpoint=file, callbacks=[lambda progress: pytest.fail("the fit began")])
+    with pytest.raises(ValueError, match=message):
+        model.fit(Shards(folder, memory_limit=LIMIT))
+    assert not hasattr(model, "model_") and file.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.ckpt", "rows"]
+
+
+def test_shards_of_single_and_double_precision_are_trained_in_double():
+    mixed = Shards([X[:1000], X[1000:].astype(np.float64)], memory_limit=2 * LIMIT)
+    model, expected = SVC().fit(mixed, Y), SVC().fit(shards(X.astype(np.float64), limit=2 * LIMIT), Y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
 
 
 def test_readers_end_with_the_fit():

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import estimators as local
 from ..estimators.declaration import estimator, parameter
 from ..fitting.elsewhere import check_supported
-from .parts import client_of, futures_of, gathered, is_collection, names_of
+from .parts import client_of, futures_of, gathered, is_collection
 from .predictions import lazily
 from .rows import DaskRows
 
@@ -80,9 +80,8 @@ class OnCluster(BaseEstimator):
         weights = gathered(client, sample_weight, rows.counts, "sample_weight")
         here = self.checkpoint is None and rows.fit_here()  # another cluster may have to pass over them
         super().fit(rows.brought() if here else rows, targets, weights)
-        names = names_of(X)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
+        if rows.names is not None:
+            self.feature_names_in_ = np.array(rows.names, dtype=object)
         self.n_passes_, self.n_tasks_, self.n_rounds_ = rows.passes, rows.tasks, rows.rounds
         self.bytes_sent_, self.bytes_received_ = rows.bytes_sent, rows.bytes_received
         return self

@@ -8,15 +8,27 @@ from typing import Any
 import numpy as np
 from dask import is_dask_collection
 from dask.delayed import Delayed
-from distributed import Client, get_client
+from distributed import Client, KilledWorker, get_client
 
+from ..datasets.labels import check_kinds
 from . import tasks
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not compute a piece of the work."""
 
 
 def is_collection(X: object) -> bool:
     """Whether this is a Dask Array, DataFrame or Series, or a list of delayed chunks."""
-    listed = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Delayed) for part in X)
-    return listed or is_dask_collection(X)
+    if not isinstance(X, list | tuple):
+        return is_dask_collection(X)
+    delayed = [isinstance(part, Delayed) for part in X]
+    if any(delayed) and not all(delayed):
+        place = delayed.index(False)
+        raise ValueError(
+            f"part {place} of the list is a {type(X[place]).__name__}, and others are delayed: use dask.delayed for all"
+        )
+    return any(delayed)
 
 
 def client_of(client: Client | None) -> Client:
@@ -45,6 +57,22 @@ def futures_of(client: Client, X: Any) -> list[Any]:
     return list(client.compute(parts))
 
 
+def results_of(futures: Sequence[Any], what: str) -> list[Any]:
+    """Of one task for each part of a collection; an error names the part."""
+    found = []
+    for k, future in enumerate(futures):
+        try:
+            found.append(future.result())
+        except KilledWorker:
+            raise ClusterError(
+                f"workers died while they computed part {k} of {what}: is their memory enough?"
+            ) from None
+        except Exception as error:
+            error.add_note(f"part {k} of {what} could not be computed")
+            raise
+    return found
+
+
 def in_rows(X: Any) -> Any:
     """The same Array with all columns in each chunk."""
     if getattr(X, "ndim", 1) == 2 and hasattr(X, "numblocks") and X.numblocks[1] > 1:
@@ -52,18 +80,12 @@ def in_rows(X: Any) -> Any:
     return X
 
 
-def names_of(X: Any) -> list[str] | None:
-    """Of the columns, if all are strings."""
-    columns = getattr(X, "columns", None)
-    names = None if columns is None else list(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
-
-
 def gathered(client: Client, values: Any, counts: Sequence[int], what: str) -> np.ndarray | None:
     """Labels, targets or weights of all rows, here; None stays None."""
     if values is None or not is_collection(values):
         return None if values is None else np.asarray(values)
-    parts = client.gather([client.submit(tasks.column, part) for part in futures_of(client, values)])
+    parts = results_of([client.submit(tasks.column, part) for part in futures_of(client, values)], what)
+    check_kinds([(f"part {k} of {what}", part) for k, part in enumerate(parts) if len(part)])
     lengths = [len(part) for part in parts]
     if len(lengths) == len(counts) and lengths != list(counts):
         place = next(k for k, (own, rows) in enumerate(zip(lengths, counts, strict=True)) if own != rows)

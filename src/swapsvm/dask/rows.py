@@ -21,9 +21,11 @@ from .._core import Stopped, StopToken, usable_threads
 from ..arrays import Matrix
 from ..gram import largest_automatic_cache
 from ..passes import ShardedRows
-from ..passes.sharded import KEPT_PART, Block, Meeting, Piece, Places, Work, pairs_of
+from ..passes.blocks import Block, Meeting, TwoBlocks, pairs_of
+from ..passes.sharded import KEPT_PART, Piece, Places, Work
 from ..passes.verbs import ColumnsVerb
 from . import tasks
+from .parts import ClusterError, results_of
 
 SENT_APART = 1 << 16  # bytes; larger arrays are sent to the workers once, not with each task
 SENT = 4  # of them that are kept for the next pass
@@ -38,10 +40,6 @@ ATTEMPTS = 5  # to compute a piece whose data were lost with a worker
 WAIT = 0.2  # seconds between two looks at the token
 FRAGMENTED, FEW_ROWS = 1000, 1000  # parts, and rows of a part on average, that call for a warning
 UNEVEN = 10  # times the mean that the largest part may be
-
-
-class ClusterError(RuntimeError):
-    """The cluster could not compute a piece of the work."""
 
 
 @dataclass
@@ -92,8 +90,9 @@ class DaskRows(ShardedRows):
     def __init__(self, client: Client, parts: Sequence[Any]) -> None:
         self._client, self.tasks, self.rounds = client, 0, 0
         self.bytes_sent = self.bytes_received = 0  # to and from all workers: arrays, without what Dask adds
-        found = self._described(parts)
+        found = results_of([client.submit(tasks.describe, part) for part in parts], "X")
         self._check(found)
+        self.names = found[0].names
         self.is_sparse = found[0].sparse
         self.dtype = np.dtype(np.float32 if all(part.single for part in found) else np.float64)
         self.counts = [part.shape[0] for part in found]
@@ -124,6 +123,10 @@ class DaskRows(ShardedRows):
                 raise ValueError(f"part {k} of X has {part.shape[1]} columns, and part 0 has {first.shape[1]}")
             if part.sparse != first.sparse:
                 raise ValueError(f"part {k} of X is {'sparse' if part.sparse else 'dense'}, and part 0 is not")
+            if part.names != first.names:
+                raise ValueError(f"part {k} of X has the columns {part.names}, and part 0 has {first.names}")
+        if not any(part.shape[0] for part in found):
+            raise ValueError(f"X has no rows in its {len(found)} parts")
 
     def _warn(self) -> None:
         rows, parts = self.shape[0], len(self.counts)
@@ -176,7 +179,7 @@ class DaskRows(ShardedRows):
 
     def meet(
         self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
-    ) -> Iterator[tuple[np.ndarray, ...]]:
+    ) -> Iterator[tuple[TwoBlocks, tuple[np.ndarray, ...]]]:
         """Blocks are cut out of the pieces by the workers, and each pair of them is a task."""
         held = [self._submit(tasks.joined, self.pieces_of(block.rows)) for block in blocks]
         pairs = [_pair(number, places, blocks) for number, places in enumerate(pairs_of(len(blocks)))]
@@ -189,7 +192,8 @@ class DaskRows(ShardedRows):
             self.bytes_sent += _bytes_in(*coefs)
             return self._submitted(batch[0], tasks.meet, shared, [held[place] for place in places], coefs)
 
-        return self._results(pairs, Asked([[pair] for pair in pairs], submit), token)
+        found = self._results(pairs, Asked([[pair] for pair in pairs], submit), token)
+        return zip(pairs_of(len(blocks)), found, strict=True)
 
     def keep_columns(self, work: Work, rows: np.ndarray) -> KeptOnWorkers | None:
         """As futures: Dask computes again what is lost with a worker, and spills what is too much."""
@@ -364,15 +368,6 @@ class DaskRows(ShardedRows):
             raise self._killed(piece) from None
         except MemoryError as error:
             raise self._killed(piece) from error
-
-    def _described(self, parts: Sequence[Any]) -> list[tasks.Described]:
-        found, futures = [], [self._client.submit(tasks.describe, part) for part in parts]
-        for k, future in enumerate(futures):
-            try:
-                found.append(future.result())
-            except KilledWorker:
-                raise ClusterError(f"workers died while they computed part {k} of X: is their memory enough?") from None
-        return found
 
     # ---- what is said when things fail ---------------------------------------------------------------------------
 

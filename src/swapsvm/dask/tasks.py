@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ..arrays import Matrix
 from ..columns import stacked
 from ..passes import Arithmetic
-from ..passes.sharded import Meeting, Work
+from ..passes.blocks import Meeting
+from ..passes.sharded import Work
 from ..passes.verbs import KeptColumns, Stack, column_numbers
 
 
@@ -23,6 +24,7 @@ class Described(NamedTuple):
     single: bool
     sparse: bool
     bytes: int
+    names: list[str] | None
 
 
 def describe(part: Any) -> Described:
@@ -31,7 +33,13 @@ def describe(part: Any) -> Described:
     single = all(dtype == np.float32 for dtype in _dtypes(part))
     shape = tuple(map(int, part.shape if sparse else np.shape(part)))
     number = (4 if single else 8) + 4 * sparse  # and the column of a sparse one
-    return Described(shape, single, sparse, number * (part.nnz if sparse else math.prod(shape)))
+    return Described(shape, single, sparse, number * (part.nnz if sparse else math.prod(shape)), names_of(part))
+
+
+def names_of(part: Any) -> list[str] | None:
+    """Of the columns of a frame, if all are strings."""
+    names = list(getattr(part, "columns", []))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _dtypes(part: Any) -> list[Any]:

@@ -78,11 +78,13 @@ def checked_targets(estimator: BaseEstimator, X: Elsewhere, y: ArrayLike | None,
     """Labels or targets: those given, or those that came with the rows."""
     found = targets_of(X, y)
     if found is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y, and the shards have no labels: pass y, or store them as"
-            " NAME.labels.npy beside each shard NAME.npy or NAME.npz"
+        in_shards = (
+            ", and the shards have no labels: pass y, or store them as NAME.labels.npy beside each shard NAME.npy or"
+            " NAME.npz"
         )
+        missing = in_shards if isinstance(X, Shards) else ": pass the labels or targets of the rows of X"
+        raise ValueError(f"{type(estimator).__name__} requires y{missing}")
     targets = np.asarray(_check_y(np.asarray(found), y_numeric=y_numeric, estimator=estimator))
     if len(targets) != X.shape[0]:
-        raise ValueError(f"y has {len(targets)} entries, and the shards have {X.shape[0]} rows")
+        raise ValueError(f"y has {len(targets)} entries, and X has {X.shape[0]} rows")
     return targets

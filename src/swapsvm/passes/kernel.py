@@ -9,7 +9,8 @@ import numpy as np
 from .._core import StopToken
 from ..kernels import Laplacian, Linear, Rbf, Sum
 from . import verbs
-from .sharded import Meeting, ShardedRows, Work, pairs_of
+from .blocks import Meeting
+from .sharded import ShardedRows, Work
 from .verbs import Arithmetic, Stack
 
 UNIT = float(np.finfo(np.float64).eps)
@@ -76,8 +77,7 @@ class KernelPasses:
         order = np.argsort(rows, kind="stable")
         blocks = self._X.blocks(rows[order], coef[order])
         sums = [np.zeros(len(block.rows)) for block in blocks]
-        found = self._X.meet(Meeting(self._how, exact), blocks, token)
-        for pair, parts in zip(pairs_of(len(blocks)), found, strict=True):
+        for pair, parts in self._X.meet(Meeting(self._how, exact), blocks, token):
             for place, part in zip(pair, parts, strict=False):
                 sums[place] += part
         out = np.empty(len(rows))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from .._core import Stopped, StopToken
 from ..arrays import Matrix
 from ..columns import is_sparse, stacked
+from .blocks import Below, Block, Meeting, TwoBlocks, pairs_of
 from .look import Look, look_at, moments, sum_of_looks
-from .verbs import Arithmetic, ColumnsVerb, Stack, mutual_products, own_products
+from .verbs import Arithmetic, ColumnsVerb, Stack
 
 Places = tuple[np.ndarray, Any]  # of the rows that a pass was asked for, and what it found for them
 KEPT_PART = 4  # rows brought here are kept in one part in this many of the room
@@ -47,30 +48,6 @@ class Work:
         if self.how is None:
             return self.verb(rows, *self.shared, *by_row)
         return self.verb(Stack(self.vectors, rows, self.how, token), *self.shared, *by_row)
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some of the rows that are multiplied with each other, and their coefficients."""
-
-    rows: np.ndarray
-    coef: np.ndarray
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """The products of two blocks with each other, or of one with itself; each kernel value is computed once."""
-
-    how: Arithmetic
-    exact: bool
-
-    def of(
-        self, blocks: Sequence[Matrix], coefs: Sequence[np.ndarray], token: StopToken | None = None
-    ) -> tuple[np.ndarray, ...]:
-        """The sums of one block, or of two."""
-        if len(blocks) == 1:
-            return (own_products(Stack(None, blocks[0], self.how, token), coefs[0], self.exact),)
-        return mutual_products(Stack(blocks[0], blocks[1], self.how, token), coefs[0], coefs[1], self.exact)
 
 
 class Columns(Protocol):
@@ -139,14 +116,37 @@ class ShardedRows(ABC):
 
     def meet(
         self, meeting: Meeting, blocks: Sequence[Block], token: StopToken | None
-    ) -> Iterator[tuple[np.ndarray, ...]]:
-        """What becomes of each pair of blocks, in the order of ``pairs_of``."""
+    ) -> Iterator[tuple[TwoBlocks, tuple[np.ndarray, ...]]]:
+        """What becomes of each pair of blocks; to each block, the others come in their order.
+
+        As many blocks as there is room for stay here while the others pass by, each of which is then read once.
+        """
         self.passes += 1
-        for place, block in enumerate(blocks):
-            left = self._brought(block.rows)
-            yield meeting.of([left], [block.coef], token)
-            for other in blocks[place + 1 :]:
-                yield meeting.of([left, self._brought(other.rows)], [block.coef, other.coef], token)
+        together = self._held_together(max(len(block.rows) for block in blocks))
+        for first in range(0, len(blocks), together):
+            yield from self._meet_held(meeting, blocks, range(first, min(first + together, len(blocks))), token)
+
+    def _meet_held(
+        self, meeting: Meeting, blocks: Sequence[Block], places: range, token: StopToken | None
+    ) -> Iterator[tuple[TwoBlocks, tuple[np.ndarray, ...]]]:
+        held, first = [blocks[place] for place in places], places.start
+        here = Below((self._brought(block.rows) for block in held), held, len(blocks[0].rows))
+        coefs, own = [block.coef for block in held], pairs_of(len(held))
+        for (one, other), found in zip(own, meeting.among(here.held, coefs, own, token), strict=True):
+            yield (first + one, first + other), found
+        for place in range(places.stop, len(blocks)):
+            both, coef = here.over(self._brought(blocks[place].rows)), blocks[place].coef
+            pairs = [(one, len(held)) for one in range(len(held))]
+            for one, found in enumerate(meeting.among(both, [*coefs, coef], pairs, token), first):
+                yield (one, place), found
+
+    def _held_together(self, rows: int) -> int:
+        """Number of blocks of this many rows that stay here, beside the rows that are kept.
+
+        Another one is read, and has a place below them; below sparse rows it makes a copy of all.
+        """
+        blocks = int(self.room * (KEPT_PART - 1) / KEPT_PART / max(self.bytes_of(rows), 1.0))
+        return max((blocks - 3) // 2 if self.is_sparse else blocks - 2, 1)
 
     def keep_columns(self, work: Work, rows: np.ndarray) -> Columns | None:
         """The kernel values of rows and vectors, kept where the rows are; None if there is no room for them."""
@@ -297,11 +297,6 @@ class SomeColumns:
 
     def __getitem__(self, some: slice) -> Matrix:
         return self.rows[some][:, list(self.places)]
-
-
-def pairs_of(count: int) -> list[tuple[int, int]]:
-    """Pairs of this many blocks, each with itself too."""
-    return list(combinations_with_replacement(range(count), 2))
 
 
 def is_sharded(X: object) -> TypeGuard[ShardedRows]:

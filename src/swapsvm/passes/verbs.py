@@ -42,7 +42,7 @@ class Stack:
         if isinstance(how.kernel, Sum):
             self.gram = gram.from_terms(how.kernel.compiled(matrix), [every], 0, how.threads)
         else:
-            rows = as_rows(*without_empty_columns(matrix))
+            rows = as_rows(*without_empty_columns(matrix), finite=True)
             self.gram = gram.from_rows(rows, how.kernel.spec(), [every], 0, how.threads, how.beyond)
 
     def features(self, factor: np.ndarray, bias: float) -> _core.Features:
@@ -77,14 +77,16 @@ def products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
     return np.asarray(stack.gram.own_product(stack.rows, stack.vectors, coef, exact, stack.token))
 
 
-def own_products(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
-    """The same of the rows with themselves."""
-    return np.asarray(stack.gram.own_product(stack.rows, stack.rows, coef, exact, stack.token))
+def own_products(stack: Stack, rows: np.ndarray, coef: np.ndarray, exact: bool) -> np.ndarray:
+    """The same of some rows with themselves."""
+    return np.asarray(stack.gram.own_product(rows, rows, coef, exact, stack.token))
 
 
-def mutual_products(stack: Stack, coef: np.ndarray, other: np.ndarray, exact: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of the vectors with the rows, whose coefficients are ``other``, and of the rows with the vectors."""
-    return stack.gram.mutual_product(stack.vectors, stack.rows, coef, other, exact, stack.token)
+def mutual_products(
+    stack: Stack, rows: tuple[np.ndarray, np.ndarray], coefs: tuple[np.ndarray, np.ndarray], exact: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of some rows with others, and of these with the first."""
+    return stack.gram.mutual_product(*rows, *coefs, exact, stack.token)
 
 
 def bounds(stack: Stack, coef: np.ndarray, exact: bool) -> np.ndarray:
