@@ -66,6 +66,9 @@ class PairRun {
   static std::vector<double> ridge_of(const Gram<V>& gram, const std::vector<Segment>& segments,
                                       const std::vector<double>& ridge) {
     std::vector<double> own;
+    int64_t rows = 0;
+    for (const Segment& s : segments) rows += gram.group(s.group).count;
+    own.reserve(size_t(rows));
     for (const Segment& s : segments)
       for (int64_t k = 0; k < gram.group(s.group).count; ++k)
         own.push_back(ridge[ridge.size() == 1 ? 0 : size_t(gram.group(s.group)[k])]);
