@@ -66,6 +66,9 @@ class PairRun {
   static std::vector<double> ridge_of(const Gram<V>& gram, const std::vector<Segment>& segments,
                                       const std::vector<double>& ridge) {
     std::vector<double> own;
+    int64_t rows = 0;
+    for (const Segment& s : segments) rows += gram.group(s.group).count;
+    own.reserve(size_t(rows));
     for (const Segment& s : segments)
       for (int64_t k = 0; k < gram.group(s.group).count; ++k)
         own.push_back(ridge[ridge.size() == 1 ? 0 : size_t(gram.group(s.group)[k])]);
@@ -140,16 +143,30 @@ std::vector<PairSolution> follow(const std::shared_ptr<Gram<V>>& gram, const Pai
   return points;
 }
 
+template <class V>
+int64_t rows_of(const Gram<V>& gram, const PairPath& path) {
+  int64_t rows = 0;
+  for (const auto* groups : {&path.sides.positive, &path.sides.negative})
+    for (const int g : *groups) rows += gram.group(g).count;
+  return rows;
+}
+
+// So that no thread is left with a large one at the end.
+template <class V>
+std::vector<size_t> largest_first(const Gram<V>& gram, const std::vector<PairPath>& paths) {
+  std::vector<int64_t> rows;
+  for (const PairPath& path : paths) rows.push_back(rows_of(gram, path));
+  std::vector<size_t> order(paths.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rows[a] > rows[b]; });
+  return order;
+}
+
 // Pairs whose matrices, and copies of them, fit into the budget; at least one.
 template <class V>
 int most_at_a_time(const Gram<V>& gram, const std::vector<PairPath>& paths) {
   int64_t most = 0;
-  for (const PairPath& path : paths) {
-    int64_t rows = 0;
-    for (const auto* groups : {&path.sides.positive, &path.sides.negative})
-      for (const int g : *groups) rows += gram.group(g).count;
-    most = std::max(most, rows);
-  }
+  for (const PairPath& path : paths) most = std::max(most, rows_of(gram, path));
   const double bytes = 2.0 * double(most) * double(most) * sizeof(V);
   return int(std::max(1.0, std::min(double(kMostThreads), double(gram.cache().budget_bytes()) / bytes)));
 }
@@ -213,10 +230,12 @@ std::vector<std::vector<PairSolution>> solve_paths(const std::shared_ptr<Gram<V>
   Team team = gram->team();
   team.threads = std::min(team.threads, most_at_a_time(*gram, paths));
   LentGrams<V> lent(gram, paths.size() == 1);
+  const std::vector<size_t> order = largest_first(*gram, paths);
   try {
     parallel_chunks(int64_t(paths.size()), 1, team, [&](int64_t k, int64_t) {
       auto own = lent.take();
-      found[size_t(k)] = follow(own, paths[size_t(k)], Cs, bias, options);
+      const size_t next = order[size_t(k)];
+      found[next] = follow(own, paths[next], Cs, bias, options);
       lent.give_back(std::move(own));
     });
   } catch (const Stopped&) {  // what is not solved is left to runs, which know what to do at a limit

@@ -34,6 +34,7 @@ std::vector<Index> WholeMatrix<V>::outside() const {
   std::vector<char> in(size_t(size()), 0);
   for (const Index v : order_) in[v] = 1;
   std::vector<Index> others;
+  others.reserve(size_t(size() - entered()));
   for (int64_t v = 0; v < size(); ++v)
     if (!in[v]) others.push_back(Index(v));
   return others;
@@ -56,26 +57,36 @@ std::vector<Index> WholeMatrix<V>::sample() const {
 
 template <class V>
 void WholeMatrix<V>::enter(const std::vector<Index>& variables) {
-  const int64_t before = entered();
+  const int64_t before = entered(), after = before + int64_t(variables.size());
+  order_.reserve(size_t(after)), rows_.reserve(size_t(after)), signs_.reserve(size_t(after));
   for (const Index v : variables) {
     order_.push_back(v);
     rows_.push_back(members_[v].row), signs_.push_back(V(members_[v].sign));
   }
+  if (after > before) spread_rows(before);
   for (int64_t first = before; first < entered(); first += kPanel)
     fill_panel(first, std::min(kPanel, entered() - first));
   set_scores();
+}
+
+// Rows lie one behind the other: those of `before` columns move apart, the last one first.
+template <class V>
+void WholeMatrix<V>::spread_rows(int64_t before) {
+  const V* from = q_.values.get();
+  for (int64_t p = before - 1; p > 0; --p)
+    std::copy_backward(from + p * before, from + (p + 1) * before, row(p) + before);
 }
 
 // Rows and columns of some places against all places up to the last of them.
 template <class V>
 void WholeMatrix<V>::fill_panel(int64_t first, int64_t width) {
   const int64_t count = first + width;
-  panel_.resize(size_t(count * width));
-  gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.data());
+  if (panel_size_ < count * width) panel_ = aligned_array<V>(panel_size_ = count * width);
+  gram_.block({rows_.data(), 0, count}, {rows_.data() + first, 0, width}, panel_.get());
   constexpr int64_t kTile = 16;  // rows that are mirrored while they are in the first-level cache
   for (int64_t begin = 0; begin < count; begin += kTile) {
     for (int64_t r = begin; r < std::min(begin + kTile, count); ++r)
-      note_largest(hot_updates<V>().signed_values(&panel_[size_t(r * width)], signs_[size_t(r)], &signs_[size_t(first)],
+      note_largest(hot_updates<V>().signed_values(panel_.get() + r * width, signs_[size_t(r)], &signs_[size_t(first)],
                                                   V(bias_), width, row(r) + first));
     for (int64_t c = 0; c < width; ++c)
       for (int64_t k = begin; k < std::min(begin + kTile, first); ++k) row(first + c)[k] = row(k)[first + c];
@@ -95,12 +106,18 @@ void WholeMatrix<V>::solve(double accuracy, const Team& team) {
       best = cut_ ? std::numeric_limits<double>::infinity() : now;
       continue;
     }
-    const std::vector<Index> entering = active_part() > kMost ? outside() : violators();
+    const std::vector<Index> entering = next_to_enter();
     if (entering.empty() && coarse == accuracy) return;
     if (!entering.empty()) enter(entering);
     best = std::numeric_limits<double>::infinity();
     if (entered() == size() || entering.empty()) coarse = accuracy;
   }
+}
+
+template <class V>
+std::vector<Index> WholeMatrix<V>::next_to_enter() {
+  if (entered() == size()) return {};
+  return active_part() > kMost ? outside() : violators();
 }
 
 template <class V>
@@ -153,6 +170,7 @@ std::vector<Index> WholeMatrix<V>::open_places() const {
   for (const Index v : order_)
     if (members_[v].weight > 0) highest = std::max(highest, members_[v].score);
   std::vector<Index> open;
+  open.reserve(size_t(entered()));
   for (int64_t p = 0; p < entered(); ++p) {
     const Member& m = members_[order_[p]];
     if (m.weight > 0 || m.score < highest) open.push_back(Index(p));
@@ -163,9 +181,10 @@ std::vector<Index> WholeMatrix<V>::open_places() const {
 template <class V>
 bool WholeMatrix<V>::run_round() {
   std::vector<Index> open = open_places();
-  const bool all = entered() == size() && double(open.size()) > kFew * double(size());
+  const bool most = entered() == size() && double(open.size()) > kFew * double(size());
+  const bool all = most || int64_t(open.size()) == entered();
   if (all) {  // q_ itself is the matrix
-    open.resize(size_t(size()));
+    open.resize(size_t(entered()));
     std::iota(open.begin(), open.end(), 0);
     std::swap(q_, inner_.q);
   } else if (open != copied_) {
@@ -249,6 +268,7 @@ void WholeMatrix<V>::set_scores() {
   const int64_t n = entered();
   std::vector<Index> active;
   std::vector<double> coef, sums(size_t(n), 0.0);
+  active.reserve(size_t(n)), coef.reserve(size_t(n));
   for (int64_t p = 0; p < n; ++p)
     if (members_[order_[p]].weight > 0) active.push_back(Index(p)), coef.push_back(members_[order_[p]].weight);
   add_scaled<V>(int64_t(active.size()), [&](int64_t k) { return row(active[k]); }, coef.data(), sums.data(), n);
@@ -265,6 +285,7 @@ void WholeMatrix<V>::set_scores() {
 template <class V>
 std::vector<double> WholeMatrix<V>::weights() const {
   std::vector<double> found;
+  found.reserve(members_.size());
   for (const Member& m : members_) found.push_back(m.weight);
   return found;
 }
@@ -272,6 +293,7 @@ std::vector<double> WholeMatrix<V>::weights() const {
 template <class V>
 std::vector<double> WholeMatrix<V>::products() const {
   std::vector<double> found;
+  found.reserve(members_.size());
   for (const Member& m : members_) found.push_back(m.score + m.half_linear - m.ridge * m.weight);
   return found;
 }

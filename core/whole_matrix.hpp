@@ -54,14 +54,16 @@ class WholeMatrix {
 
   int64_t size() const { return int64_t(members_.size()); }
   int64_t entered() const { return int64_t(order_.size()); }
-  V* row(int64_t place) { return q_.values.get() + place * size(); }
+  V* row(int64_t place) { return q_.values.get() + place * entered(); }
   std::vector<Index> outside() const;
   std::vector<Index> sample() const;
   void enter(const std::vector<Index>& variables);
+  void spread_rows(int64_t before);
   void fill_panel(int64_t first, int64_t width);
   void note_largest(double size) {
     if (!std::isnan(largest_) && !(size <= largest_)) largest_ = size;
   }
+  std::vector<Index> next_to_enter();
   double active_part() const;  // of those that have entered
   // Scores of those outside, and those among them that a toward step ascends to.
   std::vector<Index> violators();
@@ -89,10 +91,11 @@ class WholeMatrix {
   std::vector<Index> order_;  // variables that have entered; their place is a row and a column of q_
   std::vector<Index> rows_;   // of the data, by place
   std::vector<V> signs_;      // by place
-  SpareArray<V> q_;
+  SpareArray<V> q_;           // entered x entered, with room for all: what stays empty is never touched
   InnerProblem<V> inner_;
   std::vector<Index> copied_;  // places that inner_ has the matrix of
-  std::vector<V> panel_;
+  AlignedArray<V> panel_;
+  int64_t panel_size_ = 0;
   std::unique_ptr<SmoothSteps<V>> smooth_;
   double swapped_ = 0;    // moves of swaps with this ridge, each times the variables that it is among
   bool cut_ = false;      // whether the last round had fewer moves than it could have needed

@@ -1,6 +1,7 @@
 """Problems that fit into memory are solved by the core in one call, with the bits of a run that somebody watches."""
 
 import gc
+import pickle
 import signal
 import threading
 import time
@@ -15,6 +16,7 @@ from swapsvm import SVC, _core
 from swapsvm.fitting import session as sessions
 from swapsvm.gram import Gram
 from swapsvm.kernels import Rbf
+from swapsvm.problems import decision_function
 
 DIGITS = load_digits(return_X_y=True)
 
@@ -30,6 +32,7 @@ def watched(model, X, y, **fit):
 def assert_same_fit(one, other):
     np.testing.assert_array_equal(one.support_, other.support_)
     np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
     np.testing.assert_array_equal(one.n_iter_, other.n_iter_)
     for name in ("dual_gap_", "relative_gap_", "simplex_gap_", "n_evaluations_", "stop_reason_"):
         assert getattr(one, name) == getattr(other, name), name
@@ -60,6 +63,53 @@ def test_one_call_has_the_bits_of_watched_runs(kernel, storage, runs):
     assert not runs and model.relative_gap_ <= 1e-3
     assert_same_fit(model, watched(model, X, y, sample_weight=weights))
     assert len(runs) == 45
+
+
+def three_classes(sizes=(30, 40, 90)):
+    y = np.repeat(np.arange(3), sizes)
+    return np.random.default_rng(0).normal(size=(len(y), 3)) + np.eye(3)[y], y
+
+
+def test_results_are_made_when_they_are_asked_for():
+    X, y = three_classes()
+    model = SVC().fit(X, y)
+    assert "results_" not in vars(model)
+    copied = pickle.loads(pickle.dumps(model))
+    for name in ("iterations", "relative_primal_gap", "primal_value", "dual_value", "evaluations", "stop_reason"):
+        assert [getattr(r, name) for r in model.results_] == [getattr(r, name) for r in copied.results_], name
+    assert max(r.relative_primal_gap for r in model.results_) == model.relative_gap_
+    assert sum(r.evaluations for r in model.results_) == model.n_evaluations_
+    np.testing.assert_array_equal([(r.primal_value, r.dual_value) for r in model.results_], bounds_of(model))
+    assert model.results_ is model.results_
+    before = model.results_
+    assert model.fit(X, y).results_ is not before
+
+
+def bounds_of(model):
+    return np.column_stack([model.primal_value_, model.dual_value_])
+
+
+def test_functions_of_all_pairs_are_those_of_each_to_the_last_bit():
+    X, y = three_classes((5, 40, 300))
+    model = SVC(C=3).fit(X, y)
+    for (a, b), result in zip(model.model_.pairs, model.results_, strict=True):
+        rows = np.concatenate([np.flatnonzero(y == a), np.flatnonzero(y == b)])
+        expected = decision_function(rows, int((y == a).sum()), result.weights, result.value)
+        found = model.model_.function((a, b))
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        np.testing.assert_array_equal(found.coef, expected.coef)
+        assert found.intercept == expected.intercept
+
+
+def test_pairs_that_are_too_large_get_a_run_and_keep_their_place(runs, monkeypatch):
+    X, y = three_classes()
+    expected = SVC(C=3, tol=1e-6).fit(X, y)
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 100)
+    model = SVC(C=3, tol=1e-6).fit(X, y)
+    assert [sub.rows for sub in runs] == [120, 130]
+    assert [len(result.weights) for result in model.results_] == [70, 120, 130]
+    np.testing.assert_allclose(bounds_of(model), bounds_of(expected), rtol=1e-5)
+    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-2)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])

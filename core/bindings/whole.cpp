@@ -12,8 +12,8 @@ namespace {
 
 using GroupsOfSides = std::pair<std::vector<int>, std::vector<int>>;  // positive and negative ones
 
-// The solutions of a path, one by one or a number of all of them at once.
-struct PathSolutions {
+// Solutions, one by one or a number of all of them at once.
+struct Solutions {
   std::vector<PairSolution> points;
 
   NewVector<double> all(double PairSolution::* number) const {
@@ -21,6 +21,14 @@ struct PathSolutions {
     for (const PairSolution& s : points) found.push_back(s.*number);
     return to_numpy(std::move(found));
   }
+  const PairSolution& at(size_t k) const {
+    if (k >= points.size()) throw nb::index_error();
+    return points[k];
+  }
+};
+
+// Those of a path.
+struct PathSolutions : Solutions {
   NewMatrix<double> weights() const {
     const size_t columns = points.empty() ? 0 : points[0].weights.size();
     std::vector<double> found;
@@ -28,9 +36,29 @@ struct PathSolutions {
     for (const PairSolution& s : points) found.insert(found.end(), s.weights.begin(), s.weights.end());
     return to_numpy(std::move(found), points.size(), columns);
   }
-  const PairSolution& at(size_t k) const {
-    if (k >= points.size()) throw nb::index_error();
-    return points[k];
+};
+
+// Those of several problems; some may not be solved.
+struct PairSolutions : Solutions {
+  NewVector<uint8_t> solved() const {
+    std::vector<uint8_t> found;
+    for (const PairSolution& s : points) found.push_back(s.solved);
+    return to_numpy(std::move(found));
+  }
+  NewVector<int64_t> evaluations() const {
+    std::vector<int64_t> found;
+    for (const PairSolution& s : points) found.push_back(s.evaluations);
+    return to_numpy(std::move(found));
+  }
+  NewVector<int64_t> iterations() const {
+    std::vector<int64_t> found;
+    for (const PairSolution& s : points) found.push_back(int64_t(s.records.size()));
+    return to_numpy(std::move(found));
+  }
+  NewVector<double> weights() const {
+    std::vector<double> found;
+    for (const PairSolution& s : points) found.insert(found.end(), s.weights.begin(), s.weights.end());
+    return to_numpy(std::move(found));
   }
 };
 
@@ -53,7 +81,21 @@ std::vector<PathSolutions> solve(const std::shared_ptr<Gram<V>>& gram,
   auto solved =
       until_stopped(*gram, token.get(), [&] { return solve_paths(gram, paths, to_vector(Cs), bias, options); });
   std::vector<PathSolutions> found;
-  for (auto& points : solved) found.push_back({std::move(points)});
+  for (auto& points : solved) found.push_back({{std::move(points)}});
+  return found;
+}
+
+// At C = 1, all with the same ridge.
+template <class V>
+PairSolutions solve_each(const std::shared_ptr<Gram<V>>& gram, const std::vector<GroupsOfSides>& problems,
+                         const Vector<double>& ridge, double bias, const WholeOptions& options,
+                         const std::shared_ptr<StopToken>& token) {
+  const auto copied = std::make_shared<const std::vector<double>>(to_vector(ridge));
+  std::vector<PairPath> paths;
+  for (const GroupsOfSides& groups : problems) paths.push_back({{groups.first, groups.second}, copied});
+  auto solved = until_stopped(*gram, token.get(), [&] { return solve_paths(gram, paths, {1.0}, bias, options); });
+  PairSolutions found;
+  for (auto& points : solved) found.points.push_back(points.empty() ? PairSolution() : std::move(points[0]));
   return found;
 }
 
@@ -86,22 +128,30 @@ void bind_whole(nb::module_& m) {
       .def_prop_ro(
           "weights", [](const PairSolution& s) { return to_numpy(s.weights); }, nb::rv_policy::move)
       .def_prop_ro("records", records_of, "As in the trace of a run, as bytes.");
-  nb::class_<PathSolutions>(m, "PathSolutions")
-      .def("__len__", [](const PathSolutions& s) { return s.points.size(); })
-      .def("__getitem__", &PathSolutions::at, nb::rv_policy::reference_internal)
-      .def_prop_ro("weights", &PathSolutions::weights, nb::rv_policy::move, "One line for each C.")
-      .def_prop_ro(
-          "values", [](const PathSolutions& s) { return s.all(&PairSolution::value); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "scales", [](const PathSolutions& s) { return s.all(&PairSolution::scale); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "primal_gaps", [](const PathSolutions& s) { return s.all(&PairSolution::primal_gap); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "seconds", [](const PathSolutions& s) { return s.all(&PairSolution::seconds); }, nb::rv_policy::move);
+  const auto all_of = [](auto number) { return [number](const Solutions& s) { return s.all(number); }; };
+  nb::class_<Solutions>(m, "Solutions")
+      .def("__len__", [](const Solutions& s) { return s.points.size(); })
+      .def("__getitem__", &Solutions::at, nb::rv_policy::reference_internal)
+      .def_prop_ro("values", all_of(&PairSolution::value), nb::rv_policy::move)
+      .def_prop_ro("gaps", all_of(&PairSolution::gap), nb::rv_policy::move)
+      .def_prop_ro("scales", all_of(&PairSolution::scale), nb::rv_policy::move)
+      .def_prop_ro("simplex_gaps", all_of(&PairSolution::simplex_gap), nb::rv_policy::move)
+      .def_prop_ro("primal_gaps", all_of(&PairSolution::primal_gap), nb::rv_policy::move)
+      .def_prop_ro("roundings", all_of(&PairSolution::rounding), nb::rv_policy::move)
+      .def_prop_ro("seconds", all_of(&PairSolution::seconds), nb::rv_policy::move);
+  nb::class_<PathSolutions, Solutions>(m, "PathSolutions")
+      .def_prop_ro("weights", &PathSolutions::weights, nb::rv_policy::move, "One line for each C.");
+  nb::class_<PairSolutions, Solutions>(m, "PairSolutions")
+      .def_prop_ro("solved", &PairSolutions::solved, nb::rv_policy::move)
+      .def_prop_ro("evaluations", &PairSolutions::evaluations, nb::rv_policy::move)
+      .def_prop_ro("iterations", &PairSolutions::iterations, nb::rv_policy::move)
+      .def_prop_ro("weights", &PairSolutions::weights, nb::rv_policy::move, "One after the other.");
   m.def("solve_paths", solve<float>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
         "token"_a.none(), "noted"_a.none() = nb::none());
   m.def("solve_paths", solve<double>, "gram"_a, "problems"_a, "ridges"_a, "Cs"_a, "bias"_a, "options"_a,
         "token"_a.none(), "noted"_a.none() = nb::none());
+  m.def("solve_pairs", solve_each<float>, "gram"_a, "problems"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
+  m.def("solve_pairs", solve_each<double>, "gram"_a, "problems"_a, "ridge"_a, "bias"_a, "options"_a, "token"_a.none());
 }
 
 }  // namespace swapsvm

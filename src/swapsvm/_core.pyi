@@ -717,32 +717,62 @@ class PairSolution:
     def records(self) -> bytes:
         """As in the trace of a run, as bytes."""
 
-class PathSolutions:
+class Solutions:
     def __len__(self) -> int: ...
 
     def __getitem__(self, arg: int, /) -> PairSolution: ...
 
     @property
-    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
-        """One line for each C."""
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @property
-    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def gaps(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @property
     def scales(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @property
+    def simplex_gaps(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
     def primal_gaps(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @property
+    def roundings(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
     def seconds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+class PathSolutions(Solutions):
+    @property
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """One line for each C."""
+
+class PairSolutions(Solutions):
+    @property
+    def solved(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def evaluations(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def iterations(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """One after the other."""
 
 @overload
 def solve_paths(gram: Gram32, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[PathSolutions]: ...
 
 @overload
 def solve_paths(gram: Gram64, problems: Sequence[tuple[tuple[Sequence[int], Sequence[int]], int]], ridges: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Cs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None, noted: Callable[[], None] | None = None) -> list[PathSolutions]: ...
+
+@overload
+def solve_pairs(gram: Gram32, problems: Sequence[tuple[Sequence[int], Sequence[int]]], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None) -> PairSolutions: ...
+
+@overload
+def solve_pairs(gram: Gram64, problems: Sequence[tuple[Sequence[int], Sequence[int]]], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: float, options: WholeOptions, token: StopToken | None) -> PairSolutions: ...
 
 class DualDescent:
     @overload

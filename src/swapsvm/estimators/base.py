@@ -24,6 +24,7 @@ from ..fitting.diagnosis import total_weight, warn_of_scaling
 from ..fitting.growing import Batches
 from ..fitting.inputs import value_type
 from ..fitting.progress import Callback
+from ..fitting.results import Results
 from ..fitting.session import Reader, Session
 from ..fitting.subproblems import Subproblem
 from ..fitting.workers import Planned, thread_limit
@@ -279,7 +280,7 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
             forget_fit(self)
             raise
 
-    def _solve(self, session: Session, gram: Gram, plan: Sequence[Planned], read: Reader[Planned]) -> list[Result]:
+    def _solve(self, session: Session, gram: Gram, plan: Sequence[Planned], read: Reader[Planned]) -> Results:
         """Run each problem to its certified end."""
         self._warn_of_scaling(gram, plan)
         results = session.solve(gram, plan, read, type(self).__name__)
@@ -289,12 +290,12 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
 
     def _solve_over_few(
         self, session: Session, gram: Gram, plan: Sequence[Fitted], read: Reader[Fitted], count: int
-    ) -> tuple[list[Coefficients], list[Result]]:
+    ) -> tuple[list[Coefficients], Results]:
         """The functions of all problems over at most ``count`` vectors."""
         self._warn_of_scaling(gram, plan)
-        found = fit_over_few(session, gram, plan, read, count=count, estimator=type(self).__name__)
+        functions, results = fit_over_few(session, gram, plan, read, count=count, estimator=type(self).__name__)
         self.cache_counts_, self._kept = session.cache_counts, None
-        return found
+        return functions, Results.of(results)
 
     def _warn_of_scaling(self, gram: Gram, plan: Sequence[Subproblem]) -> None:
         names = getattr(self, "feature_names_in_", None)
@@ -310,22 +311,24 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
             setattr(self, name, value)
         return self
 
-    def _set_certificate(self, plan: Sequence[Subproblem], results: list[Result]) -> None:
-        self.results_ = results
-        self.n_iter_ = np.array([r.iterations for r in results], dtype=np.int64)
-        self.dual_gap_ = max(0.0, *(r.gap for r in results))  # below zero it is rounding
-        self.relative_gap_ = max(r.relative_primal_gap for r in results)
-        self.simplex_gap_ = max(r.relative_simplex_gap for r in results)
-        self.primal_value_: float | np.ndarray = results[0].primal_value
-        self.dual_value_: float | np.ndarray = results[0].dual_value
-        reasons = [r.stop_reason for r in results]
+    def _set_certificate(self, plan: Sequence[Subproblem], results: Results) -> None:
+        self._results_ = results
+        self.n_iter_ = results.column("iterations").astype(np.int64)
+        self.dual_gap_ = max(0.0, *results.column("gap").tolist())  # below zero it is rounding
+        self.relative_gap_ = max(results.relative("primal_gap"))
+        self.simplex_gap_ = max(results.relative("simplex_gap"))
+        self.primal_value_: float | np.ndarray
+        self.dual_value_: float | np.ndarray
+        self.primal_value_, self.dual_value_ = results.bounds[0].tolist()
+        reasons = results.stop_reasons
         self.stop_reason_ = min(reasons, key=lambda reason: EXPECTED.index(reason) if reason in EXPECTED else -1)
         self.fit_status_ = 0 if self.stop_reason_ in EXPECTED else 1
-        self.__dict__.pop("trace_", None)  # of the last fit
-        self.n_evaluations_ = sum(r.evaluations for r in results)
-        for sub, result in zip(plan, results, strict=True):
-            if result.stop_reason not in EXPECTED:
-                warn_not_converged(result, f"{type(self).__name__}, {sub.name},")
+        for name in ("trace_", "results_"):  # of the last fit
+            self.__dict__.pop(name, None)
+        self.n_evaluations_ = int(results.column("evaluations").sum())
+        for place, reason in enumerate(reasons):
+            if reason not in EXPECTED:
+                warn_not_converged(results[place], f"{type(self).__name__}, {plan[place].name},")
                 break
 
     def check_parameters(self) -> None:
@@ -336,6 +339,11 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
     def _check_settings(self) -> None:
         """Each parameter by its declaration; estimators add what must not be combined."""
         check_declared(self)
+
+    @cached_property
+    def results_(self) -> list[Result]:
+        """The results of all runs, made when they are first asked for."""
+        return list(self._results_)
 
     @cached_property
     def trace_(self) -> np.ndarray:
@@ -369,6 +377,8 @@ class KernelMachine(CallbackSupportMixin, ScikitEstimator, ABC):
     def __getstate__(self) -> dict[str, object]:
         state: dict[str, object] = dict(super().__getstate__())
         state.pop("_kept", None)  # the kernel cache does not travel
+        if state.pop("_results_", None) is not None:
+            state["results_"] = self.results_
         return state
 
 

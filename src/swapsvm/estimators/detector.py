@@ -15,6 +15,7 @@ from ..arrays import ArrayLike, MatrixLike
 from ..fitting.elsewhere import by_pieces
 from ..fitting.growing import Batches
 from ..fitting.inputs import fitted_kernel, merged, new_batch, new_rows, sample_weights, training_rows, unless_ones
+from ..fitting.results import Results
 from ..fitting.session import Session
 from ..fitting.subproblems import Detection, Solution
 from ..gram import Gram
@@ -78,7 +79,7 @@ class Detector(OutlierMixin, KernelMachine):
         only = Detection((), len(rows), self.C_, unless_ones(weights), self._problem, length)
         results = self._solve(session, gram, [only], self._attributes)
         self.set_fitted(**self._attributes(only, gram, results[0]))
-        self._set_certificate([only], [replace(result, known_products=None) for result in results])
+        self._set_certificate([only], Results.of([replace(result, known_products=None) for result in results]))
 
     @appending
     def partial_fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:

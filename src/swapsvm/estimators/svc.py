@@ -27,14 +27,13 @@ from ..fitting.inputs import (
     training_data,
     unless_ones,
 )
+from ..fitting.results import Results
 from ..fitting.separation import check_separable
 from ..fitting.session import Reader, Session
-from ..fitting.subproblems import Classification, Solution
+from ..fitting.subproblems import Classification, Solution, functions_of
 from ..gram import Gram
 from ..kernels import Kernel
-from ..models import SCHEMES, ByClass, Name, Scheme, scheme_of
-from ..problems import Coefficients
-from ..result import Result
+from ..models import SCHEMES, ByClass, Functions, Name, Scheme, scheme_of
 from .base import KernelMachine, appending
 from .constraints import COUNT, POSITIVE_OR_INF, TRUE_OR_FALSE, key_of, one_of
 from .declaration import ModelAttribute, estimator, parameter
@@ -200,14 +199,12 @@ class SVC(ClassifierMixin, KernelMachine):
         scheme = scheme_of(self.multiclass, len(classes))
         plan = self._plan(scheme, groups, classes, unless_ones(weights))
         gram = session.open_gram(kernel, X, groups, self.value_type(kernel, X), plan)
-        found, results = self._functions(session, gram, plan, partial(self._part_attributes, scheme, classes))
-        functions = {sub.about: function for sub, function in zip(plan, found, strict=True)}
-        self.model_: ByClass = self._exact(scheme.model(X, kernel, groups, functions))
+        functions, results = self._functions(session, gram, plan, partial(self._part_attributes, scheme, classes))
+        self.model_: ByClass = self._exact(scheme.of_all(X, kernel, groups, functions)[0])
         self.classes_, self.class_weight_ = classes, class_weight
         self.shape_fit_ = X.shape
         self._set_certificate(plan, results)
-        self.primal_value_ = np.array([result.primal_value for result in results])
-        self.dual_value_ = np.array([result.dual_value for result in results])
+        self.primal_value_, self.dual_value_ = np.ascontiguousarray(results.bounds.T)
 
     @appending
     def partial_fit(
@@ -245,15 +242,16 @@ class SVC(ClassifierMixin, KernelMachine):
 
     def _functions(
         self, session: Session, gram: Gram, plan: list[Classification], read: Reader[Classification]
-    ) -> tuple[list[Coefficients], list[Result]]:
+    ) -> tuple[Functions, Results]:
         """The decision function of each problem, and its certificate."""
         if self.max_vectors is not None and is_budget(self.max_vectors, gram):
-            return self._solve_over_few(session, gram, plan, read, int(self.max_vectors))
+            found, results = self._solve_over_few(session, gram, plan, read, int(self.max_vectors))
+            return Functions.of({sub.about: own.alone() for sub, own in zip(plan, found, strict=True)}), results
         results = self._solve(session, gram, plan, read)
         if np.isinf(self.C):
             for sub, result in zip(plan, results, strict=True):
                 check_separable(sub.name, sub.labels, sub.on(gram), result)
-        return [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)], results
+        return functions_of(gram, plan, results), results
 
     def _check_settings(self) -> None:
         super()._check_settings()

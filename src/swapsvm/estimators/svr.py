@@ -24,13 +24,13 @@ from ..fitting.inputs import (
     training_data,
     unless_ones,
 )
+from ..fitting.results import Results
 from ..fitting.session import Session
 from ..fitting.subproblems import Labels, Regression, Solution
 from ..gram import Gram
 from ..kernels import Kernel
 from ..models import Expansion, Outputs
 from ..problems import Coefficients
-from ..result import Result
 from .base import KernelMachine, appending
 from .constraints import COUNT, NOT_NEGATIVE, POSITIVE, Numbers, one_of
 from .declaration import ModelAttribute, estimator, parameter
@@ -173,8 +173,7 @@ class SVR(RegressorMixin, KernelMachine):
             self.n_iter_ = results[0].iterations  # type: ignore[assignment]  # a number, as in scikit-learn's SVR
             return
         self.set_fitted(model_=Outputs.of(X, kernel, functions), epsilon_=np.array(tubes))
-        self.primal_value_ = np.array([result.primal_value for result in results])
-        self.dual_value_ = np.array([result.dual_value for result in results])
+        self.primal_value_, self.dual_value_ = np.ascontiguousarray(results.bounds.T)
 
     @appending
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -208,9 +207,7 @@ class SVR(RegressorMixin, KernelMachine):
             return [of((), targets)]
         return [of((k,), np.ascontiguousarray(column)) for k, column in enumerate(targets.T)]
 
-    def _functions(
-        self, session: Session, gram: Gram, plan: list[Regression]
-    ) -> tuple[list[Coefficients], list[Result]]:
+    def _functions(self, session: Session, gram: Gram, plan: list[Regression]) -> tuple[list[Coefficients], Results]:
         """The function of each problem, and its certificate."""
         if self.max_vectors is not None and is_budget(self.max_vectors, gram):
             return self._solve_over_few(session, gram, plan, self._attributes, int(self.max_vectors))

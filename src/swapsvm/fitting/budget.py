@@ -80,7 +80,7 @@ class Rough:
     gram: Gram
     plan: Sequence[Supervised]
     functions: list[Coefficients]
-    results: list[Result]
+    results: Sequence[Result]
 
     @property
     def is_cut_short(self) -> bool:
@@ -136,6 +136,7 @@ def fit_over_few(
     """For each problem the best function over its rows among at most ``count`` chosen ones, and its certificate."""
     rng = np.random.default_rng(check_random_state(session.settings.random_state).randint(2**31))
     early, small = session.rough(ROUGH_TOL, ROUGH_TIME), max(sub.rows for sub in plan) <= MOST_ROWS
+    results: Sequence[Result]
     if small:
         results = early.solve(gram, plan, read, estimator)
         functions = [sub.function(gram, result) for sub, result in zip(plan, results, strict=True)]

@@ -43,8 +43,11 @@ def merged_weights(X: Matrix, keys: np.ndarray, weights: np.ndarray) -> np.ndarr
 
 def pays(X: Matrix, keys: np.ndarray, rows: np.ndarray) -> bool:
     """Whether the sample is full of copies, or has enough pairs of equal rows to expect many in all data."""
-    count = min(len(rows), max(SAMPLE, int(PER_ROOT * len(rows) ** 0.5)))
-    some = rows[np.sort(np.random.default_rng(0).choice(len(rows), count, replace=False, shuffle=False))]
+    count, some = max(SAMPLE, int(PER_ROOT * len(rows) ** 0.5)), rows
+    if len(rows) <= 2 * count:  # to draw a sample would take as long as to look at all of them
+        count = len(rows)
+    else:
+        some = rows[np.sort(np.random.default_rng(0).choice(len(rows), count, replace=False, shuffle=False))]
     if isinstance(X, np.ndarray) and not _can_pay(len(rows), _times(_marks(X, some))):
         return False
     times = _times(row_hashes(X, keys, some))

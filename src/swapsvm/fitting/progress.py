@@ -100,6 +100,10 @@ class Observers:
         """Whether there is anybody to notify."""
         return bool(self.callbacks or self.display or self.tasks)
 
+    def are_told(self) -> bool:
+        """Whether anybody learns that a problem is done."""
+        return self.watch() or logger.isEnabledFor(logging.INFO)
+
     def of(self, sub: Subproblem, read: ReadRun) -> list[Observer]:
         """The observers of the run of one problem."""
         return [ProblemObserver(self, sub, read, self._lock)] if self.watch() else []
@@ -119,8 +123,6 @@ class Observers:
                 self.display(place_of(sub.labels, self.pairs_done, self.pairs), self.pairs_done, text)
             if self.tasks and not self.tasks.end_problem(sub, model):
                 self.stopped = True
-        if not logger.isEnabledFor(logging.INFO):  # there may be thousands of problems
-            return
         logger.info(
             "%s: %s after %d iterations, relative gap %.2g, %d kernel values",
             sub.name,

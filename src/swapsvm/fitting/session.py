@@ -28,6 +28,7 @@ from .clock import Clock, TimeBudget
 from .continuation import GramIdentity, Kept, KeptRun, SolverSettings, fingerprint, kernel_identity, problem_fingerprint
 from .interrupts import Interrupts
 from .progress import Callback, Observers, checked_callbacks
+from .results import Results
 from .sharing import shared_type
 from .subproblems import Labels, Solution, Subproblem
 from .whole import SMALL, solve_whole
@@ -137,7 +138,7 @@ class Session:
         """What ``do`` makes of each job, several at a time."""
         return side_by_side(jobs, workers, do, self.token)
 
-    def solve(self, gram: Gram, plan: Sequence[Planned], read: Reader[Planned], estimator: str) -> list[Result]:
+    def solve(self, gram: Gram, plan: Sequence[Planned], read: Reader[Planned], estimator: str) -> Results:
         """Run each problem to its certified end.
 
         ``read`` makes a model of one problem for callbacks that ask for it; ``estimator`` names it in checkpoints.
@@ -187,16 +188,18 @@ class PlanRuns(Generic[Planned]):
         self._seeds: dict[Labels, int] = {}
         self.ended: dict[Labels, KeptRun] = {}
 
-    def solve(self) -> tuple[list[Result], dict[str, int]]:
+    def solve(self) -> tuple[Results, dict[str, int]]:
         """The certified ends of all runs, and the counts of the caches."""
         with self._session.interrupts, self._observers:
             try:
-                found = {} if self._is_watched() else self._solve_whole()
-                others = [sub for sub in self._plan if sub not in found]
+                found = Results([-1] * len(self._plan)) if self._is_watched() else self._solve_whole()
+                others = found.unsolved
                 self._seeds = self._draw_seeds() if others else {}
-                results, counts = solve_each(self._gram, others, self._workers, self._solve, self._session.token)
-                found.update(zip(others, results, strict=True))
-                return [found[sub] for sub in self._plan], counts
+                plan = [self._plan[place] for place in others]
+                results, counts = solve_each(self._gram, plan, self._workers, self._solve, self._session.token)
+                for place, result in zip(others, results, strict=True):
+                    found.put(place, result)
+                return found, counts
             finally:
                 if self._file:
                     self._file.close()
@@ -215,14 +218,15 @@ class PlanRuns(Generic[Planned]):
         limited = settings.sampling is not None or settings.max_iter != -1
         return remembers or limited or self._observers.watch() or not self._session.solver.takes_whole
 
-    def _solve_whole(self) -> dict[Planned, Result]:
+    def _solve_whole(self) -> Results:
         """Results of the problems that the core can solve in one call."""
         session = self._session
         found = solve_whole(self._gram, self._plan, session.rules, session.token_until(session.end))
-        for sub, result in found.items():
-            if session.max_time is not None:
-                self._budget.share(sub.rows)  # none of it is needed any more
-            self._observers.finished(sub, result, dict)
+        if session.max_time is None and not self._observers.are_told():  # there may be thousands of problems
+            return found
+        for place in set(range(len(found))).difference(found.unsolved):
+            self._budget.share(self._plan[place].rows)  # none of it is needed any more
+            self._observers.finished(self._plan[place], found[place], dict)
         return found
 
     def _solve(self, gram: Gram, sub: Planned, cancelled: Cancelled) -> Result:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from ..gram import Gram
-from ..models import Name
+from ..models import Functions, Name
 from ..problems import L2SVC, L2SVR, Ball, Coefficients, OneClass, Quadratic, decision_function
+from ..problems.l2_svc import check_value
 from ..state import Products
 from ..stopping import Stop
+from .results import Results
 from .separation import Inseparable
 
 Labels = tuple[object, ...]
-Sides = tuple[list[int], list[int]]  # positive and negative groups of the Gram
+Sides = tuple[Sequence[int], Sequence[int]]  # positive and negative groups of the Gram
 NAMES = ("the fit", "class {!r} against the others", "classes {!r} and {!r}")  # by the number of labels
 
 
@@ -102,8 +105,40 @@ class Classification(Supervised):
         return Inseparable.of(problem) if np.isinf(self.C) else None
 
     @property
+    def signs(self) -> list[tuple[int, float]]:
+        """The groups in the order of the variables, and the sign of each."""
+        return [(c, 1.0) for c in self.positive] + [(c, -1.0) for c in self.negative]
+
+    @property
     def sides(self) -> Sides | None:
-        return None if np.isinf(self.C) else (list(self.positive), list(self.negative))
+        return None if np.isinf(self.C) else (self.positive, self.negative)
+
+
+def functions_of(gram: Gram, plan: Sequence[Classification], results: Results) -> Functions:
+    """``Classification.function`` of each problem, to the last bit."""
+    values, weights = results.column("value"), results.weights
+    check_value(float(values.max()))
+    sides = [(k, c, sign) for k, sub in enumerate(plan) for c, sign in sub.signs]
+    problem, rows = np.array([k for k, _, _ in sides]), [gram.groups[c] for _, c, _ in sides]
+    signs = np.array([sign for _, _, sign in sides])
+    (used,) = weights.nonzero()
+    side = np.cumsum([len(own) for own in rows]).searchsorted(used, side="right")
+    owner = problem[side]
+    coef = weights[used] / -values[owner] * signs[side]
+    return Functions(
+        names=np.array([sub.about for sub in plan]),
+        counts=np.bincount(owner, minlength=len(plan)),
+        rows=np.concatenate(rows)[used],
+        coef=coef[None, :],
+        intercept=_sums_of_each(coef, owner, len(plan))[None, :],
+    )
+
+
+def _sums_of_each(numbers: np.ndarray, owner: np.ndarray, owners: int) -> np.ndarray:
+    """The sum of the numbers of each owner. It begins with 0, as ``numpy.sum`` does: the bits are the same."""
+    terms, each = np.zeros(len(numbers) + owners), np.arange(owners)
+    terms[np.arange(1, len(numbers) + 1) + owner] = numbers
+    return np.asarray(np.add.reduceat(terms, owner.searchsorted(each) + each))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@
 
     Sums       of kernel values over groups of vectors, which all of them are made of
     Together   several models over the same vectors, evaluated as one
+    Functions  those of several problems, from which models of several classes are made
     Scheme     which problems several classes are made into, and which of these models
 """
 
@@ -18,9 +19,10 @@ from .against_rest import AgainstRest
 from .by_class import ByClass
 from .center import Center
 from .expansion import Expansion
+from .functions import Functions, Name
 from .outputs import Outputs
 from .pairwise import Pair, Pairwise, sides
-from .schemes import SCHEMES, Name, Scheme, scheme_of
+from .schemes import SCHEMES, Scheme, scheme_of
 from .together import Together
 from .vectors import Vectors
 from .votes import count_votes, has_sure_winner, one_versus_rest
@@ -31,6 +33,7 @@ __all__ = [
     "ByClass",
     "Center",
     "Expansion",
+    "Functions",
     "Name",
     "Outputs",
     "Pair",

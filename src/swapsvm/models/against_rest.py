@@ -10,8 +10,9 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients, Family
+from ..problems import Coefficients
 from .by_class import ByClass, vectors_by_class
+from .functions import Functions
 from .sums import Sums
 
 
@@ -31,19 +32,17 @@ class AgainstRest(ByClass):
         cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Mapping[int, Coefficients]
     ) -> AgainstRest:
         """From the training rows of each class and the function of each class that had any."""
-        return cls.several(X, kernel, groups, {c: function.alone() for c, function in functions.items()})[0]
+        families = Functions.of({(c,): function.alone() for c, function in functions.items()})
+        return cls.of_all(X, kernel, groups, families)[0]
 
     @classmethod
-    def several(
-        cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Mapping[int, Family]
-    ) -> list[AgainstRest]:
+    def of_all(cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Functions) -> list[AgainstRest]:
         """The models of the first functions of all classes, of the second ones and so on, over the same vectors."""
-        vectors, counts, place = vectors_by_class(X, kernel, groups, families.values())
-        count = len(next(iter(families.values())))
-        coefs, intercepts = np.zeros((count, len(groups), len(vectors))), np.zeros((count, len(groups)))
-        for c, family in families.items():
-            coefs[:, c, place[family.rows]] = family.coef
-            intercepts[:, c] = family.intercept
+        vectors, counts, place = vectors_by_class(X, kernel, groups, functions.rows)
+        coefs = np.zeros((len(functions), len(groups), len(vectors)))
+        intercepts = np.zeros((len(functions), len(groups)))
+        coefs[:, functions.name_of_row[:, 0], place[functions.rows]] = functions.coef
+        intercepts[:, functions.names[:, 0]] = functions.intercept
         present = tuple(c for c, rows in enumerate(groups) if len(rows))
         return [cls(vectors, counts, *own, present) for own in zip(coefs, intercepts, strict=True)]
 

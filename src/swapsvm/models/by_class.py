@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel, Rbf
-from ..problems import Family
 from .part import Part
 from .sums import Sums
 from .vectors import Vectors
@@ -113,11 +112,11 @@ class ByClass(Decisions):
 
 
 def vectors_by_class(
-    X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Iterable[Family]
+    X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], used_rows: np.ndarray
 ) -> tuple[Vectors, np.ndarray, np.ndarray]:
-    """The rows that any function uses, in the order of their classes; how many of each; the place of every row."""
+    """The used rows in the order of their classes; how many of each; the place of every row of the data."""
     used = np.zeros(X.shape[0], dtype=bool)
-    used[np.concatenate([family.rows for family in families])] = True
+    used[used_rows] = True
     by_class = [rows[used[rows]] for rows in groups]
     vectors = Vectors.of(X, kernel, np.concatenate(by_class))
     place = np.full(X.shape[0], -1)

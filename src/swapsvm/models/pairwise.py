@@ -18,8 +18,9 @@ import numpy as np
 
 from ..arrays import Matrix
 from ..kernels import Kernel
-from ..problems import Coefficients, Family
+from ..problems import Coefficients
 from .by_class import ByClass, vectors_by_class
+from .functions import Functions
 from .sums import Sums
 from .vectors import Vectors
 from .votes import has_sure_winner, one_versus_rest
@@ -51,24 +52,18 @@ class Pairwise(ByClass):
 
         A function is positive for the first class of ``sides(pair, n_classes)``.
         """
-        return cls.several(X, kernel, groups, {pair: function.alone() for pair, function in functions.items()})[0]
+        families = Functions.of({pair: function.alone() for pair, function in functions.items()})
+        return cls.of_all(X, kernel, groups, families)[0]
 
     @classmethod
-    def several(
-        cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], families: Mapping[Pair, Family]
-    ) -> list[Pairwise]:
+    def of_all(cls, X: Matrix, kernel: Kernel, groups: Sequence[np.ndarray], functions: Functions) -> list[Pairwise]:
         """The models of the first functions of all pairs, of the second ones and so on, over the same vectors."""
-        found, pairs = list(families.values()), np.array(list(families))
-        vectors, counts, place = vectors_by_class(X, kernel, groups, found)
-        at, owner = place[np.concatenate([family.rows for family in found])], np.repeat(np.arange(len(groups)), counts)
-        first, second = np.repeat(pairs, [len(family.rows) for family in found], axis=0).T
-        coefs, intercepts = cls._zeros(len(found[0]), len(vectors), len(groups))
-        coefs[:, _lines(first, second, owner[at], len(groups)), at] = np.concatenate(
-            [family.coef for family in found], axis=1
-        )
-        intercepts[:, _places_of(len(groups))[0][pairs[:, 0], pairs[:, 1]]] = np.transpose(
-            [family.intercept for family in found]
-        )
+        vectors, counts, place = vectors_by_class(X, kernel, groups, functions.rows)
+        at, owner = place[functions.rows], np.repeat(np.arange(len(groups)), counts)
+        first, second = functions.name_of_row.T
+        coefs, intercepts = cls._zeros(len(functions), len(vectors), len(groups))
+        coefs[:, _lines(first, second, owner[at], len(groups)), at] = functions.coef
+        intercepts[:, _places_of(len(groups))[0][tuple(functions.names.T)]] = functions.intercept
         present = tuple(c for c, own in enumerate(groups) if len(own))
         return [cls(vectors, counts, *own, present) for own in zip(coefs, intercepts, strict=True)]
 

@@ -13,9 +13,9 @@ from ..kernels import Kernel
 from ..problems import Coefficients, Family
 from .against_rest import AgainstRest
 from .by_class import ByClass
+from .functions import Functions, Name
 from .pairwise import Pair, Pairwise, sides
 
-Name = tuple[int, ...]  # of a problem: the classes that it is about
 Rows = Sequence[np.ndarray]  # the training rows of each class
 
 
@@ -29,12 +29,16 @@ class Scheme(ABC):
         """The positive and the negative classes of each problem, if these classes have rows."""
 
     @abstractmethod
+    def of_all(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Functions) -> Sequence[ByClass]:
+        """The models of the first functions of all problems, of the second ones and so on, over the same vectors."""
+
+    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> Sequence[ByClass]:
+        """The same of a family for each problem."""
+        return self.of_all(X, kernel, groups, Functions.of(families))
+
     def model(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Mapping[Name, Coefficients]) -> ByClass:
         """The model that the functions of all problems make."""
-
-    @abstractmethod
-    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> Sequence[ByClass]:
-        """The models of the first functions of all problems, of the second ones and so on, over the same vectors."""
+        return self.models(X, kernel, groups, {name: function.alone() for name, function in functions.items()})[0]
 
     @abstractmethod
     def part(
@@ -52,11 +56,8 @@ class OneVersusOne(Scheme):
         split = {pair: sides(pair, n_classes) for pair in combinations(present, 2)}
         return {pair: ((positive,), (negative,)) for pair, (positive, negative) in split.items()}
 
-    def model(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Mapping[Name, Coefficients]) -> Pairwise:
-        return Pairwise.of(X, kernel, groups, {_pair(name): function for name, function in functions.items()})
-
-    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> list[Pairwise]:
-        return Pairwise.several(X, kernel, groups, {_pair(name): family for name, family in families.items()})
+    def of_all(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Functions) -> list[Pairwise]:
+        return Pairwise.of_all(X, kernel, groups, functions)
 
     def part(
         self, X: Matrix, kernel: Kernel, groups: Rows, name: Name, function: Coefficients
@@ -75,11 +76,8 @@ class OneVersusRest(Scheme):
     def sides(self, present: Sequence[int], n_classes: int) -> dict[Name, tuple[Name, Name]]:
         return {(c,): ((c,), tuple(other for other in present if other != c)) for c in present}
 
-    def model(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Mapping[Name, Coefficients]) -> AgainstRest:
-        return AgainstRest.of(X, kernel, groups, {c: function for (c,), function in functions.items()})
-
-    def models(self, X: Matrix, kernel: Kernel, groups: Rows, families: Mapping[Name, Family]) -> list[AgainstRest]:
-        return AgainstRest.several(X, kernel, groups, {c: family for (c,), family in families.items()})
+    def of_all(self, X: Matrix, kernel: Kernel, groups: Rows, functions: Functions) -> list[AgainstRest]:
+        return AgainstRest.of_all(X, kernel, groups, functions)
 
     def part(
         self, X: Matrix, kernel: Kernel, groups: Rows, name: Name, function: Coefficients
