@@ -31,7 +31,7 @@ struct PairSolution {
   bool solved = false;
   std::vector<double> weights;  // of the rows of the positive groups, then of the negative ones
   double value = 0, gap = 0, scale = 0, simplex_gap = 0, primal_gap = 0, level = 0, rounding = 0;
-  double certificate_seconds = 0, seconds = 0;  // of the certificate, and of all
+  double certificate_seconds = 0, seconds = 0;  // CPU time of the certificate; time of all
   int64_t evaluations = 0;
   std::vector<Record> records;
 };

@@ -31,6 +31,8 @@ def replaced(value):
         ({}, (replaced(np.nan), Y), "NaN"),
         ({}, (replaced(np.inf), Y), "infinity"),
         ({}, (sp.csr_array(replaced(np.nan)), Y), "NaN"),
+        ({}, (1e200 * X, Y), "gamma='scale' cannot be computed: values of X have squares out of the range of a double"),
+        ({"gamma": "mean_sq_dist"}, (sp.csr_array(1e200 * X), Y), "gamma='mean_sq_dist' cannot be computed"),
         ({}, (X, np.zeros(30)), "at least two classes.*1 class"),
         ({}, (np.empty((0, 3)), np.empty(0)), "0 sample"),
         ({}, (X, Y[:-1]), "inconsistent numbers of samples"),

@@ -1,9 +1,11 @@
 // The pool: every chunk is done once, exceptions reach the caller, tokens stop a computation, callers share it.
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
 #include "check.hpp"
+#include "cpu_time.hpp"
 #include "threads.hpp"
 
 using namespace swapsvm;
@@ -59,4 +61,16 @@ TEST(threads_are_shared_by_several_callers) {
     });
   for (std::thread& caller : callers) caller.join();
   CHECK(right == 80, right);
+}
+
+TEST(the_clock_of_a_thread_counts_its_work_only) {
+  const double asleep = thread_cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const double awake = thread_cpu_seconds();
+  CHECK(awake >= asleep && awake - asleep < 0.1, awake - asleep);
+  std::thread([&] {
+    const double begin = thread_cpu_seconds(), wall = steady_seconds();
+    while (thread_cpu_seconds() - begin < 0.02) CHECK(steady_seconds() - wall < 60);
+  }).join();
+  CHECK(thread_cpu_seconds() - awake < 0.02, thread_cpu_seconds() - awake);
 }

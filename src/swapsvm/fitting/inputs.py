@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeGuard
 
 import numpy as np
@@ -205,7 +207,8 @@ def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> K
     if isinstance(settings.kernel, str) and settings.kernel in KERNELS:
         cls = KERNELS[settings.kernel]
         if "gamma" in cls.parameter_names():
-            gamma = resolve_gamma(settings.gamma, cls, X, unless_ones(weights))
+            with _squares_in_range(settings.gamma):
+                gamma = resolve_gamma(settings.gamma, cls, X, unless_ones(weights))
     kernel = make_kernel(settings.kernel, gamma=gamma, coef0=settings.coef0, degree=settings.degree)
     if isinstance(kernel, Function):
         kernel.check_symmetric(X)
@@ -215,7 +218,20 @@ def fitted_kernel(settings: KernelSettings, X: Matrix, weights: np.ndarray) -> K
 def _own_kernel(settings: KernelSettings, kernel: Kernel, X: Matrix, weights: np.ndarray) -> Kernel:
     if isinstance(kernel, Precomputed | Function):
         raise ValueError(f"kernel={kernel!r}: write kernel='precomputed', or pass the function itself")
-    return resolved(kernel, X, unless_ones(weights), getattr(settings, "feature_names_in_", None))
+    with _squares_in_range(kernel):
+        return resolved(kernel, X, unless_ones(weights), getattr(settings, "feature_names_in_", None))
+
+
+@contextmanager
+def _squares_in_range(gamma: object) -> Iterator[None]:
+    """A readable error where a rule for gamma needs squares that are no doubles."""
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        raise ValueError(
+            f"gamma={gamma!r} cannot be computed: values of X have squares out of the range of a double; scale X"
+        ) from None
 
 
 def value_type(settings: KernelSettings, kernel: Kernel, X: Matrix) -> np.dtype:
