@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -263,3 +264,57 @@ def test_onnx_is_not_read_and_the_message_says_where_it_is(request_, folder, cap
     ran(capsys, "convert", "model", "model.onnx")
     said = refused(capsys, *request_.format("model.onnx").split())
     assert "model.onnx: ONNX models are written here, but not read: use onnxruntime" in said
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "train data.svm -q new",
+        "train -c 2 data.svm --jobs 1 new -q",
+        "train data.svm -w1 2 new -w0 3",
+        "train -q -- data.svm new",
+        "tune data.svm -c 1 -g 1 new",
+        "predict data.svm model --json new",
+        "reduce model --max-vectors 9 data.svm new",
+        "shard data.svm --rows 50 new",
+    ],
+)
+def test_options_stand_anywhere(request_, folder, capsys):
+    ran(capsys, *request_.split())
+    assert (folder / "new").exists()
+
+
+def test_an_argument_too_many_is_refused_by_the_verb(folder, capsys):
+    assert "swapsvm train: error: unrecognized arguments: more" in refused(capsys, "train", "data.svm", "m", "more")
+    assert not (folder / "m").exists()
+
+
+IN_COLUMN_2 = r"table.csv: line 3: column 2, 'age': "
+CELLS = [  # a cell of the column age, the option --label, what is said
+    ("", "--label kind", IN_COLUMN_2 + "'' is a missing value: leave such rows out, or fit a pipeline in Python that"),
+    ("NA", "--label kind", IN_COLUMN_2 + "'NA' is a missing value: leave such rows out"),
+    ("nan", "", IN_COLUMN_2 + "'nan' is a missing value: leave such rows out"),
+    ("-inf", "--label kind", IN_COLUMN_2 + "'-inf' is not a finite number: leave such rows out"),
+    ("old", "--label kind", IN_COLUMN_2 + "'old' is not a number: leave the column out, or fit a pipeline in Python"),
+    ("old", "", IN_COLUMN_2 + r"'old' is not a number \(the labels are in column 1, 'size': choose another column"),
+]
+
+
+@pytest.mark.parametrize(("cell", "label", "complaint"), CELLS)
+def test_a_bad_cell_is_named_with_its_column_and_the_way_out(cell, label, complaint, folder, capsys):
+    (folder / "table.csv").write_text(f"size,age,kind\n1,2,3\n4,{cell},6\n")
+    assert re.search(complaint, refused(capsys, "train", "table.csv", "m", *label.split()))
+
+
+def test_the_column_of_a_bad_cell_is_counted_with_the_labels_before_it(folder, capsys):
+    (folder / "table.csv").write_text("kind,age,size\n1,2,3\n4,5,x\n")
+    assert "line 3: column 3, 'size': 'x' is not a number" in refused(capsys, "train", "table.csv", "m")
+    (folder / "table.csv").write_text("1,2,3\n4,5,x\n")
+    assert "line 2: column 3: 'x' is not a number" in refused(capsys, "train", "table.csv", "m")
+
+
+def test_a_first_row_with_a_missing_value_is_no_header(folder, capsys):
+    (folder / "table.csv").write_text("0,,1\n" + "1,2,3\n0,4,5\n" * 3)
+    assert "line 1: column 2: '' is a missing value" in refused(capsys, "train", "table.csv", "m")
+    (folder / "table.csv").write_text(",age,kind\n" + "1,2,x\n2,4,y\n" * 3)  # written by pandas, with its index
+    assert json.loads(ran(capsys, "train", "table.csv", "m", "-q", "--label", "kind", "--json"))["rows"] == 6

@@ -336,6 +336,7 @@ def test_time_ends_a_reduction_with_a_certificate(binary):
         ({"max_accuracy_loss": -0.1, "validation": ([], [])}, r"max_accuracy_loss=-0.1 must be in \[0, 1\)"),
         ({"max_accuracy_loss": 0.1}, "belong together"),
         ({"max_vectors": 5, "validation": ([], [])}, "belong together"),
+        ({"max_accuracy_loss": 0.1, "validation": np.eye(2)}, r"must be a pair \(X, y\) .*, not ndarray"),
     ],
 )
 def test_bad_requests(binary, request_, complaint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file
 
+from swapsvm import writing
 from swapsvm.cli import main
 from swapsvm.commands.output import ProgressLine
 from swapsvm.datasets import Shards, read_svmlight
@@ -340,6 +342,21 @@ def test_an_error_leaves_nothing_behind(tmp_path, capsys, monkeypatch, error):
     assert code == (130 if error is KeyboardInterrupt else 2) and len(calls) == 3
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "shards"]
     assert {path: path.read_bytes() for path in (tmp_path / "shards").iterdir()} == before
+
+
+def test_a_full_disk_and_a_write_protected_folder_are_named(tmp_path, capsys, monkeypatch):
+    save_csv(tmp_path / "a.csv")
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(sharding.WRITERS, "npy", full)
+        said = refused(capsys, tmp_path, tmp_path / "a.csv", tmp_path / "shards")
+        assert f"{tmp_path / 'shards'}: No space left on device" in said
+    monkeypatch.setattr(writing, "_permits", lambda path, mode: False)
+    said = refused(capsys, tmp_path, tmp_path / "a.csv", tmp_path / "shards")
+    assert f"{tmp_path / 'shards'}: the folder {tmp_path} is write-protected" in said
 
 
 def test_a_folder_that_cannot_be_replaced_is_restored(tmp_path, monkeypatch):

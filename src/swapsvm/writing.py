@@ -34,11 +34,17 @@ def whole_file(path: PathLike) -> Iterator[BinaryIO]:
 
     Symbolic links are followed. A replaced file keeps its mode and, where the system permits, its owner.
     """
+    with _full_disk_named(path), _written(path) as file:
+        yield file
+
+
+@contextmanager
+def _full_disk_named(path: PathLike) -> Iterator[None]:
+    """Add the name of the file to errors of writing, which have none."""
     try:
-        with _written(path) as file:
-            yield file
+        yield
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # a full disk
+        if error.errno is not None and error.filename is None:
             error.filename = os.fspath(path)
         raise
 
@@ -68,6 +74,10 @@ def check_writable_file(path: PathLike) -> None:
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    _check_writable_folder(path, folder)
+
+
+def _check_writable_folder(path: PathLike, folder: Path) -> None:
     if not _permits(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{path}: the folder {folder} is write-protected")
 
@@ -94,7 +104,8 @@ def whole_folder(goal: Path) -> Iterator[Path]:
 
     The caller has checked that what is there may be replaced.
     """
-    with draft_folder(goal) as drafts:
+    _check_writable_folder(goal, goal.parent)
+    with _full_disk_named(goal), draft_folder(goal) as drafts:
         draft, old = drafts / "new", drafts / "old"
         draft.mkdir()
         yield draft

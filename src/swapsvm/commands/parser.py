@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from ..files.tables import FORMATS
@@ -21,6 +21,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the message and where to find help, without the usage text."""
         self.exit(BAD_REQUEST, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+    def parse_words(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse a request in which options can stand before, between and after the other arguments."""
+        has_verbs = any(action.nargs == argparse.PARSER for action in self.actions)
+        return self.parse_args(words) if has_verbs else self.parse_intermixed_args(words)
 
     @property
     def actions(self) -> list[argparse.Action]:

@@ -6,6 +6,7 @@ A verb adds its parser to the others and names the function that does the work. 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ def serve(argv: Sequence[str]) -> int:
     try:
         parser, verbs = make_parser()
         check_words(argv, parser, verbs)
-        arguments = parser.parse_args(with_weights(argv))
+        arguments = parse(with_weights(argv), parser, verbs)
         code: int = arguments.run(arguments) or 0
         sys.stdout.flush()
         return code
@@ -59,6 +60,13 @@ def serve(argv: Sequence[str]) -> int:
     except KeyboardInterrupt as stop:  # with a message where there is nothing to keep
         sys.stderr.write(f"swapsvm: {one_line(stop) or 'interrupted'}\n")
         return INTERRUPTED
+
+
+def parse(words: Sequence[str], parser: Parser, verbs: Verbs) -> argparse.Namespace:
+    """Parse a request by the parser of its verb, if it begins with one."""
+    if words and words[0] in verbs:
+        return verbs[words[0]].parser.parse_words(words[1:])
+    return parser.parse_words(words)
 
 
 def forget_output() -> None:

@@ -20,14 +20,15 @@ from .table import Request, Table
 
 DELIMITERS = ",\t;"
 BLOCK = 1 << 17  # cells of the rows that are yielded together
+MISSING = ("", "nan", "na", "n/a", "null", "none", "?")  # how programs write that there is no value, in lower case
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def read_csv(source: Source, request: Request) -> Table:
     """Read a table of numbers in which one column is labels of any kind.
 
-    The first line is a header if any of its cells, except the label's, is not a number. The delimiter is the first of
-    comma, tab and semicolon that occurs in it.
+    The first line is a header if any of its cells, except the label's, is text: neither a number nor a missing value.
+    The delimiter is the first of comma, tab and semicolon that occurs in it.
     """
     values, labels = array("d"), []
     seen: dict[str, str] = {}
@@ -77,10 +78,11 @@ class Rows:
         self._reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
         names = [name.strip() for name in next(self._reader, [])]
         named, self.at = _heading(names, request)
-        self._width = len(names)
+        self._names, self._named, self._width = names, named, len(names)
         self._first = [] if named else [names]
         self.n_features = self._width - (self.at is not None)
-        self._hint = f" (the labels are {_place(names, self.at, named)}: choose another column with --label)"
+        self._chosen = request.label is not None
+        self._hint = f" (the labels are {self._labels_place()}: choose another column with --label)"
         require(self.n_features, f"has no features: its only column is the labels{self._hint}")
 
     def __iter__(self) -> Iterator[tuple[str, list[float]]]:
@@ -89,9 +91,39 @@ class Rows:
                 require(len(row) == self._width, f"{len(row)} cells instead of {self._width}")
                 label = "" if self.at is None else row.pop(self.at).strip()
                 require(label or self.at is None, f"the label is empty{self._hint}")
-                yield label, _numbers(row, self._hint)
+                yield label, self._numbers(row)
             except ValueError as error:
                 raise ValueError(f"line {self._reader.line_num}: {error}") from None
+
+    def _numbers(self, cells: list[str]) -> list[float]:
+        try:
+            numbers = list(map(float, cells))
+        except ValueError:
+            place = next(place for place, cell in enumerate(cells) if not is_number(cell))
+            raise ValueError(self._complaint(place, cells[place].strip())) from None
+        if not math.isfinite(sum(numbers)):  # a sum of finite numbers can overflow
+            for place in (place for place, number in enumerate(numbers) if not math.isfinite(number)):
+                raise ValueError(self._complaint(place, cells[place].strip()))
+        return numbers
+
+    def _complaint(self, feature: int, cell: str) -> str:
+        """What is wrong with this cell, which is not a finite number, and the way out."""
+        place = self._column(feature + (self.at is not None and feature >= self.at))
+        if cell.lower() in MISSING:
+            way_out = "leave such rows out, or fit a pipeline in Python that fills them in"
+            return f"{place}: {cell!r} is a missing value: {way_out}"
+        if is_number(cell):
+            return f"{place}: {cell[:40]!r} is not a finite number: leave such rows out"
+        found = f"{place}: {cell[:40]!r} is not a number"
+        if self.at is not None and not self._chosen:
+            return f"{found}{self._hint}"
+        return f"{found}: leave the column out, or fit a pipeline in Python that encodes it"
+
+    def _labels_place(self) -> str:
+        return "in no column" if self.at is None else f"in {self._column(self.at)}"
+
+    def _column(self, at: int) -> str:
+        return f"column {at + 1}{f', {self._names[at]!r}' if self._named else ''}"
 
 
 def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
@@ -99,14 +131,9 @@ def _heading(first: list[str], request: Request) -> tuple[bool, int | None]:
     require(any(first), "has no rows")
     by_place = request.label is None or PLACE.fullmatch(request.label)
     at = request.column(first, named=False) if by_place else 0
-    numbers = all(is_number(cell) for place, cell in enumerate(first) if place != at)
-    named = not numbers or (not by_place and request.label in first)
+    values = all(is_number(cell) or cell.lower() in MISSING for place, cell in enumerate(first) if place != at)
+    named = not values or (not by_place and request.label in first)
     return named, request.column(first, named)
-
-
-def _place(names: list[str], at: int | None, named: bool) -> str:
-    """Where the labels are, in words."""
-    return "in no column" if at is None else f"in column {at + 1}{f', {names[at]!r}' if named else ''}"
 
 
 def is_number(cell: str) -> bool:
@@ -116,18 +143,6 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _numbers(cells: list[str], hint: str) -> list[float]:
-    try:
-        numbers = list(map(float, cells))
-    except ValueError:
-        bad = next(cell for cell in cells if not is_number(cell))
-        raise ValueError(f"{bad[:40]!r} is not a number{hint}") from None
-    if not math.isfinite(sum(numbers)):  # a sum of finite numbers can overflow
-        bad = next((cell for cell, number in zip(cells, numbers, strict=True) if not math.isfinite(number)), "")
-        require(not bad, f"{bad[:40]!r} is not a finite number")
-    return numbers
 
 
 def labels_of(texts: Sequence[str], distinct: Iterable[str]) -> np.ndarray:

@@ -115,7 +115,10 @@ def check_pairs(model: SVC | SVCCV, classes: np.ndarray) -> None:
 def _integers(classes: np.ndarray) -> list[int]:
     numbers = classes.dtype.kind in "biuf" and bool((np.abs(classes.astype(float)) <= LARGEST_LABEL).all())
     if not numbers or (classes != classes.astype(np.int64)).any():
-        raise ValueError(f"LIBSVM's labels are integers of 32 bits, not {classes.tolist()[:3]}: fit with such labels")
+        found = f"not {classes.tolist()[:3]}"
+        raise ValueError(
+            f"LIBSVM's labels are integers of 32 bits, {found}: use another format, or fit with such labels"
+        )
     return [int(label) for label in classes]
 
 

@@ -150,7 +150,7 @@ def _refuse_extremes(half: np.ndarray) -> None:
     extreme = np.flatnonzero((half < 1e-150) | (half > 1e150))
     if len(extreme):
         side = 2 * half[extreme[0]]
-        raise ValueError(f"column {extreme[0]} of X extends over {side:.0e}: scale it, squares overflow")
+        raise ValueError(f"column {extreme[0]} of X extends over {side:.0e}: scale it, squares overflow or vanish")
 
 
 def _certified(points: np.ndarray, box: Box, found: Result, tol: float) -> Ellipsoid:

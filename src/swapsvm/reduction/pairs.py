@@ -94,6 +94,6 @@ def _places(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
     places = np.searchsorted(classes, y).clip(max=len(classes) - 1) if comparable else np.zeros(len(y), dtype=np.intp)
     other = classes[places] != y if comparable else np.ones(len(y), dtype=bool)
     if other.any():
-        shown = classes.tolist()[:4]
-        raise ValueError(f"y has the label {y[other][0]!r}, which is none of the model's classes, such as {shown}")
+        shown, found = classes.tolist()[:4], y[other].tolist()[0]
+        raise ValueError(f"y has the label {found!r}, which is none of the model's classes, such as {shown}")
     return places

@@ -127,6 +127,8 @@ def _check_goal(max_vectors: int | None, max_accuracy_loss: float | None, valida
         check_number("max_accuracy_loss", max_accuracy_loss, lambda part: 0 <= part < 1, allowed)
     if (max_accuracy_loss is None) != (validation is None):
         raise ValueError("max_accuracy_loss and validation=(X, y), the rows to measure it on, belong together")
+    if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
+        raise ValueError(f"validation must be a pair (X, y) of rows and their y, not {type(validation).__name__}")
 
 
 def _smallest(reduction: Reduction[Machine], loss: float, validation: Validation) -> Machine:
