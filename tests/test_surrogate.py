@@ -443,8 +443,8 @@ def test_rows_that_are_nearly_orthogonal_take_few_steps():
 def test_blocks_that_do_not_get_on_cost_more_than_any_surrogate_steps():
     outlook = {"rows": 8000, "work": 13.0, "ridge": 1e-4, "diagonal": 2.0, "largest_set": 8000, "most_features": 6e7}
     left = {512: (4e-3, 0.6), 1024: (6e-4, 0.06)}
-    assert Outlook(support=4000, **outlook).best_count(left) == 0
-    slow = Outlook(support=4000, **outlook, blocks=False)
+    assert Outlook(support=2000, **outlook).best_count(left) == 0
+    slow = Outlook(support=2000, **outlook, blocks=False)
     assert slow.best_count(left) == 1024 and slow.worthwhile_counts() == [128, 256, 512, 1024]
 
 
