@@ -42,6 +42,7 @@ ACCURACY = 0.03  # of a working set, as a part of its gap
 WHOLE_ACCURACY = 0.8  # part of the gap of the run to which a problem is solved at once
 ROUGH = 0.1  # of a set that holds a part of the support, and of a block, as a part of its violation
 GROWN = 1.3  # times the expected support, at which the choice between blocks and surrogate steps is made again
+INFINITE = int(np.float32(np.inf).view(np.int32))  # its bits
 SLOW, STALLED, IN_A_ROW = 0.2, 0.7, 2  # parts of the gap that steps on the whole support leave, and how many of them
 
 
@@ -71,12 +72,18 @@ class Block(Solver):
 class Falls:
     """How many steps in a row have left much of the gap, or nearly all of the smallest one."""
 
-    def __init__(self) -> None:
-        self.slow = self.stalled = 0
-        self._last = self._best = np.inf
+    def __init__(self, slow: int = 0, stalled: int = 0, last: int = INFINITE, best: int = INFINITE) -> None:
+        """The gaps ``last`` and ``best`` as the integers that their bits are, in single precision."""
+        self.slow, self.stalled = slow, stalled
+        self._last, self._best = np.array([last, best], np.int32).view(np.float32).tolist()
+
+    @property
+    def history(self) -> tuple[int, ...]:
+        return (self.slow, self.stalled, *np.array([self._last, self._best], np.float32).view(np.int32).tolist())
 
     def note(self, gap: float) -> None:
-        """The gap before the next step."""
+        """The gap before the next step, rounded as it is kept."""
+        gap = float(np.float32(gap))
         self.slow = self.slow + 1 if gap > SLOW * self._last else 0
         self.stalled = self.stalled + 1 if gap > STALLED * self._best else 0
         self._last, self._best = gap, min(gap, self._best)
@@ -92,17 +99,17 @@ class WorkingSets:
 
     compiled = None
 
-    def __init__(self, stage: int = 0, before: int = 0, now: int = 0, expected: int = 0) -> None:
+    def __init__(self, stage: int = 0, before: int = 0, now: int = 0, expected: int = 0, *falls: int) -> None:
         self.stage = stage
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._large: SurrogateSteps | DescentSteps | None = None  # steps that move all weights at once
         self._expected = expected
         self._supports = (before, now)
-        self._falls = Falls()
+        self._falls = Falls(*falls)
 
     @property
     def history(self) -> tuple[int, ...]:
-        return (self.stage, *self._supports, self._expected if self._large is None else 0)
+        return (self.stage, *self._supports, self._expected if self._large is None else 0, *self._falls.history)
 
     def choose(self, state: State) -> Correction:
         if self.stage == 0 and state.whole and state.scale > 0:
