@@ -14,12 +14,15 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_classification
 
+import swapsvm.solvers.block as block_module
 from swapsvm import SVC, Gram, maximize
 from swapsvm.fitting.workers import workers_for
 from swapsvm.kernels import Function, Linear, Precomputed, Rbf
-from swapsvm.problems import L2SVC, Quadratic
+from swapsvm.problems import L2SVC, L2SVR, Quadratic
 from swapsvm.rays import Correction
 from swapsvm.solvers import make_solver
+from swapsvm.solvers.block import Falls
+from swapsvm.solvers.direct import Proximal, step_on
 from swapsvm.state import Effort, KernelState
 
 ROWS, LABELS = make_classification(3000, 12, flip_y=0.1, random_state=0)
@@ -177,6 +180,84 @@ def test_a_cache_too_small_for_all_lines_still_serves():
     model = SVC(C=4, cache_size=6).fit(X, y)
     assert model.relative_gap_ <= 1e-2
     assert model.cache_counts_["bytes"] <= 6 * 2**20
+
+
+# ---- steps that do little -----------------------------------------------------------------------------------
+
+
+def products(rows, seed=0):
+    """The sign of a product of three features, a twentieth of the labels flipped: ill-conditioned with a large C."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (rows, 5))
+    return X, np.sign(X[:, 0] * X[:, 1] * X[:, 2]) * np.where(rng.random(rows) < 0.05, -1, 1)
+
+
+def test_falls_count_slow_steps_and_stalled_ones():
+    falls, seen = Falls(), []
+    for gap in (1.0, 0.1, 0.05, 0.04, 0.001, 0.002, 0.0009, 0.0001):
+        falls = Falls(*falls.history)  # nothing is lost where a run goes on
+        falls.note(gap)
+        seen.append((falls.slow, falls.stalled))
+    assert seen == [(0, 0), (0, 0), (1, 0), (2, 1), (0, 0), (1, 1), (2, 2), (0, 0)]
+
+
+def test_a_run_that_stalls_in_single_precision_goes_on_in_double(monkeypatch, caplog):
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+    monkeypatch.setattr(block_module, "LARGEST_DIRECT", 0)
+    monkeypatch.setattr(block_module, "suitable_landmarks", lambda state, support: None)
+    groups = [np.flatnonzero(LABELS == 1), np.flatnonzero(LABELS == 0)]
+    problem = L2SVC.of(Gram(Rbf(0.1), ROWS, dtype=np.float32, groups=groups), 0, 1, 10.0, None)
+    patient = maximize(problem, solver="block", tol=1e-6)
+    monkeypatch.setattr(block_module, "STALLED", 1e-9)  # every step is taken to
+    with caplog.at_level("INFO", logger="swapsvm.run"):
+        found = maximize(problem, solver="block", tol=1e-6)
+    assert "in double" in caplog.text
+    assert found.stop_reason == "gap" and found.relative_gap <= 1e-6
+    assert found.value == pytest.approx(patient.value, rel=1e-6)
+
+
+def test_small_sets_on_which_blocks_are_slow_are_solved_by_factors(monkeypatch):
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+    X, y = products(1200)
+    model = SVC(C=1e5, gamma=0.6).fit(X, y)
+    monkeypatch.setattr(block_module, "LARGEST_DIRECT", 0)
+    slow = SVC(C=1e5, gamma=0.6).fit(X, y)
+    assert model.stop_reason_ == slow.stop_reason_ == "gap"
+    assert model.n_iter_[0] < slow.n_iter_[0]
+    assert model.dual_value_ <= slow.primal_value_ and slow.dual_value_ <= model.primal_value_
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_step_by_factors_solves_the_problem_on_its_variables(dtype):
+    X, y = products(400)
+    groups = [np.flatnonzero(y > 0), np.flatnonzero(y < 0)]
+    state = KernelState(L2SVC.of(Gram(Rbf(0.6), X, dtype=dtype, groups=groups), 0, 1, 1e3, None))
+    some = np.arange(0, 400, 2)
+    state.set_weights(some, np.full(200, 1 / 200))
+    state.move(step_on(state, some[::-1]))
+    assert np.isin(state.support, some).all()
+    face = state.face(some)
+    assert 0 <= face.gap <= (1e-4 if dtype == np.float32 else 1e-8) * face.scale
+
+
+def test_a_step_by_factors_is_not_made_where_weights_have_any_sum():
+    state = KernelState(L2SVR.of(Gram(Rbf(0.6), ROWS[:100]), ROWS[:100, 0], 1.0, 0.1))
+    state.set_weights(np.arange(state.size), np.ones(state.size))
+    assert step_on(state, np.arange(state.size)) is None
+
+
+def test_a_step_by_factors_ends_where_the_run_is_to_end():
+    X, y = products(400)
+    groups = [np.flatnonzero(y > 0), np.flatnonzero(y < 0)]
+    state = KernelState(L2SVC.of(Gram(Rbf(0.6), X, groups=groups), 0, 1, 1e3, None))
+    state.set_weights(np.arange(400), np.full(400, 1 / 400))
+    factors, looks = [], iter([False, True])
+    with pytest.MonkeyPatch.context() as patch:
+        factor = Proximal._factor
+        patch.setattr(Proximal, "_factor", lambda self, rows: factors.append(rows) or factor(self, rows))
+        patch.setattr(KernelState, "is_stopped", lambda self: next(looks))
+        step_on(state, np.arange(400))
+    assert len(factors) == 2
 
 
 # ---- the state ----------------------------------------------------------------------------------------------

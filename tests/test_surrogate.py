@@ -411,8 +411,11 @@ def test_the_expected_support_lies_between_its_growth_and_the_violators(supports
     assert expected == pytest.approx(grown * 10 ** (2048 / (sample + 2048)), rel=0.02)  # large samples are trusted
 
 
-@pytest.mark.parametrize(("C", "count"), [(1.0, 128), (1.0, 256), (10.0, 256)])
-def test_the_number_of_surrogate_steps_is_about_the_expected_one(C, count, monkeypatch):
+@pytest.mark.parametrize(
+    ("C", "count", "gamma"),
+    [(1.0, 128, 1 / 44), (1.0, 256, 1 / 44), (10.0, 256, 1 / 44), (30.0, 256, 0.15)],  # the last: r is 30 times 1/C
+)
+def test_the_number_of_surrogate_steps_is_about_the_expected_one(C, count, gamma, monkeypatch):
     X, y = noisy(3000)
     expected = []
 
@@ -425,8 +428,50 @@ def test_the_number_of_surrogate_steps_is_about_the_expected_one(C, count, monke
     monkeypatch.setattr(block_module, "suitable_landmarks", landmarks)
     monkeypatch.setattr("swapsvm.solvers.surrogate.PATIENCE", 60)
     monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
-    model = SVC(C=C, gamma=1 / 44).fit(X, y)
+    model = SVC(C=C, gamma=gamma).fit(X, y)
     assert expected[0] / 2 <= model.results_[0].trace.kinds["surrogate"] <= 2 * expected[0]
+
+
+def test_rows_that_are_nearly_orthogonal_take_few_steps():
+    outlook = {"rows": 15000, "work": 48.0, "ridge": 0.1, "diagonal": 2.0, "largest_set": 15000, "most_features": 1e9}
+    seen = Outlook(support=14800, **outlook)
+    assert seen.steps(1.0, 1.0) == 2.0  # r times the identity
+    assert seen.steps(1.0, 4.2) < 12 < 40 < seen.steps(1.0, 400.0)
+    assert seen.steps(0.0, 0.0) == 2.0  # landmarks are the rows themselves
+
+
+def test_blocks_that_do_not_get_on_cost_more_than_any_surrogate_steps():
+    outlook = {"rows": 8000, "work": 13.0, "ridge": 1e-4, "diagonal": 2.0, "largest_set": 8000, "most_features": 6e7}
+    left = {512: (4e-3, 0.6), 1024: (6e-4, 0.06)}
+    assert Outlook(support=2000, **outlook).best_count(left) == 0
+    slow = Outlook(support=2000, **outlook, blocks=False)
+    assert slow.best_count(left) == 1024 and slow.worthwhile_counts() == [128, 256, 512, 1024]
+
+
+def test_the_choice_is_made_again_where_the_support_is_larger_than_expected(monkeypatch):
+    supports = []
+
+    def landmarks(state, support):
+        supports.append(support)
+
+    monkeypatch.setattr(block_module, "suitable_landmarks", landmarks)
+    monkeypatch.setattr(block_module, "expected_support", lambda *_: 100.0)
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+    model = SVC(C=1.0, gamma=1 / 44).fit(*noisy(3000))
+    assert model.results_[0].stop_reason == "gap"
+    assert supports[0] == 100 and len(supports) == 2 and supports[1] > 1000  # not once more for the same support
+
+
+def test_slow_blocks_give_way_to_surrogate_steps(monkeypatch):
+    monkeypatch.setattr(block_module, "suitable_landmarks", lambda state, support: None)
+    monkeypatch.setattr(block_module, "LARGEST_DIRECT", 0)
+    monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 0)
+    X, y = noisy(3000)
+    blocks = SVC(C=1.0, gamma=1 / 44, tol=1e-8).fit(X, y)
+    monkeypatch.setattr(block_module, "SLOW", 0.0)  # every step is
+    model = SVC(C=1.0, gamma=1 / 44, tol=1e-8).fit(X, y)
+    assert not kinds_of(blocks)["surrogate"] and kinds_of(model)["surrogate"] and kinds_of(model)["corrective"]
+    assert model.stop_reason_ == "gap" and model.dual_value_ <= blocks.primal_value_
 
 
 def test_more_landmarks_are_looked_at_where_sweeps_are_expensive():

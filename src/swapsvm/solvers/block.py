@@ -10,6 +10,9 @@ from entering are left out of the sweeps until the certificate, which looks at e
 
 A problem whose kernel values all fit into memory is solved in one step (core/whole_matrix.hpp). If that does not reach
 the gap, one of a few hundred variables gets a few blocks, which suffice if it is easy, and then the direct step.
+
+Blocks that do little give way: to Cholesky factors on a small set, to surrogate steps on a large one, and to double
+precision where single precision is exhausted.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ import numpy as np
 
 from .._core import Measure
 from ..rays import Correction
-from ..state import Chooser, Effort, Need, State
+from ..state import Chooser, Effort, Landmarks, Need, State
 from ._base import Solver
-from .direct import direct_step, is_small
+from .direct import direct_step, is_small, step_on
 from .linear import DescentSteps, linear_steps
-from .policy import expected_support, suitable_landmarks
+from .policy import expected_support, landmarks_instead, suitable_landmarks
 from .surrogate import SurrogateSteps
 from .swap import SecondOrderSwap
 
@@ -32,11 +35,15 @@ SAMPLE = 512  # random rows of the first working set
 PROBE, MOST_PROBED = 1024, 8192  # random rows, at least and at most, that tell how many support vectors there will be
 PART_PROBED = 32  # of the rows, in between
 BLOCK = 1024
+LARGEST_DIRECT = 2048  # variables of a set that is solved by Cholesky factors where blocks are slow
 BLOCKS = 100  # on one working set, so that an ill-conditioned one does not outlast the limits of the run
 FEW, STEPS = 2, 5  # blocks of a step on a problem that the direct step can solve, and steps before that
 ACCURACY = 0.03  # of a working set, as a part of its gap
 WHOLE_ACCURACY = 0.8  # part of the gap of the run to which a problem is solved at once
 ROUGH = 0.1  # of a set that holds a part of the support, and of a block, as a part of its violation
+GROWN = 1.3  # times the expected support, at which the choice between blocks and surrogate steps is made again
+INFINITE = int(np.float32(np.inf).view(np.int32))  # its bits
+SLOW, STALLED, IN_A_ROW = 0.2, 0.7, 2  # parts of the gap that steps on the whole support leave, and how many of them
 
 
 class Block(Solver):
@@ -62,26 +69,47 @@ class Block(Solver):
         return WorkingSets().choose(state)
 
 
+class Falls:
+    """How many steps in a row have left much of the gap, or nearly all of the smallest one."""
+
+    def __init__(self, slow: int = 0, stalled: int = 0, last: int = INFINITE, best: int = INFINITE) -> None:
+        """The gaps ``last`` and ``best`` as the integers that their bits are, in single precision."""
+        self.slow, self.stalled = slow, stalled
+        self._last, self._best = np.array([last, best], np.int32).view(np.float32).tolist()
+
+    @property
+    def history(self) -> tuple[int, ...]:
+        return (self.slow, self.stalled, *np.array([self._last, self._best], np.float32).view(np.int32).tolist())
+
+    def note(self, gap: float) -> None:
+        """The gap before the next step, rounded as it is kept."""
+        gap = float(np.float32(gap))
+        self.slow = self.slow + 1 if gap > SLOW * self._last else 0
+        self.stalled = self.stalled + 1 if gap > STALLED * self._best else 0
+        self._last, self._best = gap, min(gap, self._best)
+
+
 class WorkingSets:
     """The moves of one run.
 
     ``stage`` counts the variables looked at and, of a small problem, steps on all of them. ``before`` and ``now`` are
-    the numbers of support vectors on the last two samples, each twice the one before. A run that has ``settled`` for
-    blocks takes no other steps.
+    the numbers of support vectors on the last two samples, each twice the one before. Blocks were chosen for the number
+    of support vectors that was ``expected``: 0 if nothing was chosen yet, more than there are variables for good.
     """
 
     compiled = None
 
-    def __init__(self, stage: int = 0, before: int = 0, now: int = 0, settled: int = 0) -> None:
+    def __init__(self, stage: int = 0, before: int = 0, now: int = 0, expected: int = 0, *falls: int) -> None:
         self.stage = stage
         self._order = np.empty(0, np.int64)  # random order of the variables
         self._large: SurrogateSteps | DescentSteps | None = None  # steps that move all weights at once
-        self._decided = bool(settled)  # whether such steps were considered
+        self._expected = expected
         self._supports = (before, now)
+        self._falls = Falls(*falls)
 
     @property
     def history(self) -> tuple[int, ...]:
-        return (self.stage, *self._supports, int(self._decided and self._large is None))
+        return (self.stage, *self._supports, self._expected if self._large is None else 0, *self._falls.history)
 
     def choose(self, state: State) -> Correction:
         if self.stage == 0 and state.whole and state.scale > 0:
@@ -104,6 +132,8 @@ class WorkingSets:
                 self.stage = state.size
                 state.refresh()
             return state.solve_on(state.extreme(int(state.largest_face)), self._effort(state, BLOCKS, ROUGH))
+        if self.stage == state.size and not direct_soon and (other := self._instead(state, variables)):
+            return other
         correction = state.solve_on(variables, self._effort(state, FEW if direct_soon else BLOCKS, ACCURACY))
         self.stage += direct_soon
         if self.stage < state.size:
@@ -118,10 +148,10 @@ class WorkingSets:
         A linear kernel has steps of its own from the start. Return to blocks where these steps stall.
         """
         if self._large is not None and self._large.stalls(state):
-            self._large = None
-        if not self._decided and (steps := linear_steps(state, afresh=self.stage == 0)):
-            self._large, self._decided, self.stage = steps, True, state.size
-        if self._decided or not state.smooth or state.rows <= 2 * PROBE:
+            self._large, self._expected = None, state.size + 1
+        if not self._expected and self._large is None and (steps := linear_steps(state, afresh=self.stage == 0)):
+            self._large, self.stage = steps, state.size
+        if self._large is not None or not self._is_large(state):
             return
         if 2 * SAMPLE <= self.stage < state.size:
             self._supports = (self._supports[1], state.support_size)
@@ -131,16 +161,49 @@ class WorkingSets:
         self._considered(state)
 
     def _considered(self, state: State) -> SurrogateSteps | None:
-        """Surrogate steps if they are cheaper from here on; decided once, and only for problems of many rows."""
-        if self._decided or not state.smooth or state.rows <= 2 * PROBE:
+        """Surrogate steps if they are cheaper from here on, in a problem of many rows.
+
+        Blocks are chosen for an expected support. If there is more of it, the choice is made again.
+        """
+        if self._large is not None or not self._is_large(state):
             return None
-        self._decided = True
-        landmarks = suitable_landmarks(state, self._expected_support(state))
-        if landmarks is not None:
-            self._large = steps = SurrogateSteps(landmarks, afresh=self.stage < state.size)
-            self.stage = state.size
-            return steps
+        if self._expected and self.stage >= state.size and state.gap < ROUGH * state.scale:
+            return None
+        support = self._expected_support(state)
+        if support <= GROWN * self._expected:
+            return None
+        self._expected = int(min(support, state.size))
+        return self._opened(state, suitable_landmarks(state, support))
+
+    def _opened(self, state: State, landmarks: Landmarks | None) -> SurrogateSteps | None:
+        if landmarks is None:
+            return None
+        self._large = steps = SurrogateSteps(landmarks, afresh=self.stage < state.size)
+        self.stage = state.size
+        return steps
+
+    def _instead(self, state: State, variables: np.ndarray) -> Correction | None:
+        """Another step where those on the whole support do little.
+
+        Where the gap no longer falls in single precision, rounding is left: the run goes on in double after an empty
+        step. Where it falls slowly, the problem is ill-conditioned, or smooth directions are left: swaps are the wrong
+        tool for both.
+        """
+        self._falls.note(state.gap / state.scale if state.scale > 0 else np.inf)
+        if self._falls.stalled >= IN_A_ROW and state.single and state.refinable:
+            return Correction(np.empty(0, np.int64), np.empty(0), empty=True)
+        if self._falls.slow and len(variables) <= LARGEST_DIRECT:
+            return step_on(state, variables)
+        if self._falls.slow >= IN_A_ROW and self._is_large(state) and self._expected <= state.size:
+            self._expected = state.size + 1
+            if steps := self._opened(state, landmarks_instead(state)):
+                return steps.choose(state)
         return None
+
+    @staticmethod
+    def _is_large(state: State) -> bool:
+        """Whether surrogate steps are possible, and there are enough rows for them."""
+        return state.smooth and state.rows > 2 * PROBE
 
     def _expected_support(self, state: State) -> float:
         """The number of support vectors on all variables; the last sample was half of the stage."""

@@ -1,4 +1,4 @@
-"""The direct step: a quadratic of a few hundred variables, solved by Cholesky factors to the limit of double precision.
+"""The direct step: a quadratic of few variables, or of a small working set, solved by Cholesky factors in double.
 
     min x'Qx / 2 - p'x   over x >= 0, sum x = 1
 
@@ -143,7 +143,7 @@ def solve_directly(program: Program, start: np.ndarray, late: Callable[[], bool]
     Rounds end when one does not halve the gap, or when it is ``late``. The proximal term gets stronger when a round
     fails.
     """
-    best, strength = program.candidate(start), 2 * len(start) * EPSILON
+    best, strength = program.candidate(start), _least_strength(start)
     for _ in range(ROUNDS):
         before, proximal = best.gap, Proximal(program, strength, best.x)
         for points in (proximal.exchange(), proximal.descend()):
@@ -200,6 +200,29 @@ def direct_step(state: State) -> Correction | None:
         weights[program.slack] = radius - total
         weights, growth = weights / radius, radius / state.radius
     return Correction(np.arange(state.size), weights, growth=growth, fused=True, afresh=True)
+
+
+def step_on(state: State, variables: np.ndarray) -> Correction | None:
+    """The correction to the solution on some variables, which contain the support; None if no better point was found.
+
+    Kernel values in single precision serve as well: the gap of the whole problem shows how good the step is. Where
+    pivoting fails, blocks go on: exchanges of single vertices would be too many.
+    """
+    listed = np.sort(variables)
+    face = state.face(listed)
+    program = face.program()
+    if program is None or program.grows:
+        return None
+    start = program.candidate(face.weights / face.radius)
+    points = Proximal(program, _least_strength(start.x), start.x).exchange()
+    with np.errstate(over="ignore", invalid="ignore"):
+        found, _ = _nearest(program, start, points, state.is_stopped)
+    return Correction(listed, found.x, fused=True, afresh=True) if found.gap < start.gap else None
+
+
+def _least_strength(x: np.ndarray) -> float:
+    """Of the proximal term: the rounding of Q."""
+    return 2 * len(x) * EPSILON
 
 
 def exact_weights(state: State) -> np.ndarray:

@@ -4,14 +4,15 @@ Blocks suit a support that is small, or local; surrogate steps suit one that is 
 row, in operations of the loop that computes kernel values, so that the choice does not depend on the load of the
 machine. Surrogate steps are conjugate gradients on what M landmarks leave out of K, R = K - Z Z'. With r the mean of
 its diagonal and lambda its fifth eigenvalue without the diagonal (the first few are soon dealt with), they number about
-1.45 ((lambda + ridge) / (r + ridge))^(1/3) (1 + r / ridge), a fit to many kinds of data. On n of m rows, lambda is
-about n / m of what it is on all.
+1.45 ((lambda + ridge) / (r + ridge))^(1/3) (1 + r / ridge), a fit to many kinds of data; the last factor is at most
+lambda / r, since the steps account for an R that is nearly r times the identity. On n of m rows, lambda is about n / m
+of what it is on all.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,16 +24,16 @@ COUNTS = (128, 256, 512, 1024, 2048, 4096)  # of landmarks
 FACTORED = 1024  # of them whose kernel matrix is always factored to look at; beyond the largest, it is extrapolated
 LOOK = 0.05  # part of the operations of a sweep that a larger factor may take
 MATRICES = 6  # times the square of the number of landmarks, in single precision: half of what their choice takes
-LARGEST_PART = 8  # landmarks are at most this part of the rows
+LARGEST_PART, MOST = 8, 4  # landmarks are at most this part of the rows, and where blocks are slow
 PROBED = 512  # rows, at least, that tell what landmarks leave out
 POOL = 4  # rows for each landmark, of which those that random landmarks represent worst become landmarks too
 SOLVED, MADE, PASSES = 0.5, 500, 300  # operations for a square of the number of landmarks, a landmark, one in each step
 FACTORS = 11  # operations for its cube, whatever the number of rows: choice of the landmarks, preconditioner
 AGAIN = 40  # kernel values that a step computes for each landmark where features do not fit into memory
 COMPUTED = 0.55  # of the kernel values of a sweep; symmetry gives the others
-SWAPS, SWEEPS = 200, 3  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
-PAIRED = 400  # the same operations of swaps where rows have two variables, which blocks move in pairs
-HARDER = 0.2  # exponent at which they grow with the condition (K_ii + ridge) / ridge
+SWAPS, SWEEPS = 115, 3  # operations of swaps for each pair of support vectors, and sweeps, of blocks whose set fits
+PAIRED = 230  # the same operations of swaps where rows have two variables, which blocks move in pairs
+HARDER = 0.47  # exponent at which they grow with the condition (K_ii + ridge) / ridge
 KEPT = 1.5  # the same sweeps where kernel values are kept
 GROWTH = 0.8  # exponent at which the support grows with the rows, where samples have not shown it
 SLOWEST_GROWTH = 0.1  # that two samples can show: clean data have 0.5 or less, noisy data nearly 1
@@ -56,6 +57,7 @@ class Outlook:
     most_features: float  # numbers that fit into memory
     keeps: bool = False  # whether blocks keep kernel values between sweeps
     paired: bool = False  # whether each row has two variables, one for each sign
+    blocks: bool = True  # whether blocks get on
 
     @classmethod
     def of(cls, state: State, support: float) -> Outlook:
@@ -68,6 +70,8 @@ class Outlook:
 
     def cost_of_blocks(self) -> float:
         """Per row. A support that does not fit is solved in parts, each of which undoes some of the others."""
+        if not self.blocks:
+            return np.inf
         parts = max(1.0, self.support / self.largest_set)
         each = (PAIRED if self.paired else SWAPS) * (1 + self.diagonal / self.ridge) ** HARDER
         swaps, sweeps = each * self.support / self.rows, (KEPT if self.keeps else SWEEPS) * self.work
@@ -86,11 +90,12 @@ class Outlook:
     def steps(self, mean: float, eigenvalue: float) -> float:
         """Number of surrogate steps if landmarks leave out this mean diagonal and fifth eigenvalue."""
         condition = (eigenvalue + self.ridge) / (mean + self.ridge)
-        return max(FEWEST_STEPS, STEPS * float(np.cbrt(condition)) * (1 + mean / self.ridge))
+        uneven = max(eigenvalue / mean - 1, 0.0) if mean > 0 else 0.0
+        return max(FEWEST_STEPS, STEPS * float(np.cbrt(condition)) * (1 + min(mean / self.ridge, uneven)))
 
     def worthwhile_counts(self) -> list[int]:
         """Numbers of landmarks with which the fewest steps would be cheaper than blocks."""
-        most, limit = self.rows // LARGEST_PART, CLEARLY * self.cost_of_blocks()
+        most, limit = self.rows // (LARGEST_PART if self.blocks else MOST), CLEARLY * self.cost_of_blocks()
         fitting = [count for count in COUNTS if count <= most and MATRICES * count**2 <= self.most_features]
         return [count for count in fitting if self.cost_of_surrogate(count, FEWEST_STEPS) < limit]
 
@@ -127,8 +132,17 @@ def expected_support(now: float, supports: tuple[int, int], violators: float, sa
 
 def suitable_landmarks(state: State, support: float) -> Landmarks | None:
     """Landmarks for surrogate steps, or None if blocks of swaps suit the expected support better."""
+    return cheapest_landmarks(state, Outlook.of(state, support))
+
+
+def landmarks_instead(state: State) -> Landmarks | None:
+    """Landmarks for surrogate steps on the present support, where blocks do not get on."""
+    return cheapest_landmarks(state, replace(Outlook.of(state, state.support_size), blocks=False))
+
+
+def cheapest_landmarks(state: State, outlook: Outlook) -> Landmarks | None:
+    """Those of the cheapest surrogate steps, or None if blocks are cheaper."""
     rows = np.random.default_rng(0).permutation(state.distinct_rows)
-    outlook = Outlook.of(state, support)
     counts = outlook.worthwhile_counts()
     if not counts:
         return None
