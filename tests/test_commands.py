@@ -139,6 +139,13 @@ def test_label_column_by_name_and_place(place, header, tmp_path):
     assert_array_equal(table.y, y, strict=True)
 
 
+def test_a_label_that_names_two_columns_is_refused(tmp_path):
+    (tmp_path / "data.csv").write_text("a,a,b\n1,0,6\n2,1,7\n")
+    with pytest.raises(ValueError, match="data.csv: has 2 columns 'a': choose one by its place, counted from 1"):
+        read_table(tmp_path / "data.csv", None, Request("a"))
+    assert_array_equal(read_table(tmp_path / "data.csv", None, Request("2")).y, [0, 1])
+
+
 def test_a_place_is_no_name_among_numbers(tmp_path):
     (tmp_path / "data.csv").write_text("1,2,3\n4,5,6\n")
     assert_array_equal(read_table(tmp_path / "data.csv", None, Request("1")).y, [1, 4])

@@ -33,6 +33,10 @@ class Layout(NamedTuple):
     offset: int
 
 
+class UnsuitableError(ValueError):
+    """A file that can be read, but whose content is not what a fit takes."""
+
+
 @contextmanager
 def parser_errors_named(path: Path | str, kind: str) -> Iterator[None]:
     """Turn whatever a parser raises into a ``ValueError`` that names the file."""
@@ -40,6 +44,8 @@ def parser_errors_named(path: Path | str, kind: str) -> Iterator[None]:
         yield
     except (ImportError, KeyboardInterrupt):
         raise
+    except UnsuitableError as error:
+        raise UnsuitableError(f"{path}: {error}") from None
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise

@@ -20,6 +20,10 @@ def label_column(names: Sequence[str], label: str | None, n_features: int | None
     if label is None:
         return None if n_features == len(names) else 0
     if named and label in names:
+        require(
+            names.count(label) == 1,
+            f"has {names.count(label)} columns {label!r}: choose one by its place, counted from 1",
+        )
         return names.index(label)
     place = int(label) if PLACE.fullmatch(label) else 0
     bare = f"there are {len(names)} columns" if PLACE.fullmatch(label) else "there is no header line"

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..container import require
 from ..extras import needed_by
-from .array_files import LARGEST_RATIO, parser_errors_named
+from .array_files import LARGEST_RATIO, UnsuitableError, parser_errors_named
 
 if TYPE_CHECKING:
     from pyarrow import Array, DataType, RecordBatch
@@ -118,9 +118,10 @@ def _plan(file: ParquetFile, choose: Chooser) -> Plan:
     at = choose(names)
     for place, (name, column) in enumerate(zip(names, types, strict=True)):
         if place == at:
-            require(_kind(column), f"label column {name!r} has type {column}, which is neither numbers nor text")
+            suits(_kind(column), f"label column {name!r} has type {column}, which is neither numbers nor text")
         else:
-            require(_kind(column) == "number", f"column {name!r} has type {column}, which is not a number")
+            way_out = "leave it out, encode it as numbers, or choose it as the label column with --label"
+            suits(_kind(column) == "number", f"column {name!r} has type {column}, which is not a number: {way_out}")
     text = at is not None and _kind(types[at]) == "text"
     batch = _rows_at_a_time(file.metadata, at) if at is not None and text else BATCH
     rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
@@ -186,8 +187,18 @@ def _labels(plan: Plan, column: Array, seen: dict[str, str]) -> np.ndarray:
 
 
 def _numbers(what: str, column: Array) -> np.ndarray:
-    require(column.null_count == 0, f"{what} has {column.null_count} missing values")
+    _check_filled(what, column.null_count)
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _check_filled(what: str, missing: int) -> None:
+    suits(missing == 0, f"{what} has {missing} missing values: leave such rows out, or fill them in")
+
+
+def suits(condition: object, complaint: str) -> None:
+    """Raise ``UnsuitableError`` with the complaint unless the condition holds."""
+    if not condition:
+        raise UnsuitableError(complaint)
 
 
 def _texts(what: str, column: Array, seen: dict[str, str]) -> np.ndarray:
@@ -195,11 +206,11 @@ def _texts(what: str, column: Array, seen: dict[str, str]) -> np.ndarray:
     with needed_by("a Parquet file"):
         from pyarrow import array
 
-    require(column.null_count == 0, f"{what} has {column.null_count} missing values")
+    _check_filled(what, column.null_count)
     column = column if hasattr(column, "dictionary") else column.dictionary_encode()
     used, places = np.unique(column.indices.to_numpy(zero_copy_only=False), return_inverse=True)
     texts = column.dictionary.take(array(used)).to_pylist()
-    require(None not in texts, f"{what} has missing values")
+    _check_filled(what, texts.count(None))
     objects = np.empty(len(texts), dtype=object)
     objects[:] = [seen.setdefault(text, text) for text in texts]
     return objects[places]
