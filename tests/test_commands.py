@@ -141,7 +141,7 @@ def test_label_column_by_name_and_place(place, header, tmp_path):
 
 def test_a_label_that_names_two_columns_is_refused(tmp_path):
     (tmp_path / "data.csv").write_text("a,a,b\n1,0,6\n2,1,7\n")
-    with pytest.raises(ValueError, match="data.csv: has 2 columns 'a': choose one by its place, counted from 1"):
+    with pytest.raises(ValueError, match=r"data\.csv: has 2 columns 'a': choose one by its place"):
         read_table(tmp_path / "data.csv", None, Request("a"))
     assert_array_equal(read_table(tmp_path / "data.csv", None, Request("2")).y, [0, 1])
 
