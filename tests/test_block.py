@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_classification
+from threadpoolctl import threadpool_limits
 
 import swapsvm.solvers.block as block_module
 from swapsvm import SVC, Gram, maximize
@@ -244,6 +245,20 @@ def test_a_step_by_factors_is_not_made_where_weights_have_any_sum():
     state = KernelState(L2SVR.of(Gram(Rbf(0.6), ROWS[:100]), ROWS[:100, 0], 1.0, 0.1))
     state.set_weights(np.arange(state.size), np.ones(state.size))
     assert step_on(state, np.arange(state.size)) is None
+
+
+def test_solving_a_set_directly_does_not_depend_on_the_threads_of_blas(monkeypatch):
+    """Products and factors of a thousand variables are cut among threads, which changes their rounding."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(2500, 5))
+    y = np.sign(np.prod(X[:, :3], axis=1) + 0.1 * rng.normal(size=2500))
+    found, solved = [], []
+    monkeypatch.setattr(block_module, "step_on", lambda *given: solved.append(step_on(*given)) or solved[-1])
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(SVC(C=1e5, callbacks=lambda progress: None).fit(X, y).dual_coef_)
+    assert len(solved) >= 2
+    np.testing.assert_array_equal(*found)
 
 
 def test_a_step_by_factors_ends_where_the_run_is_to_end():

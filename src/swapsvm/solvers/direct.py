@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..problems.quadratic import EPSILON, ROUNDING, Candidate, Program
 from ..rays import Correction
-from ..state import State
+from ..state import State, one_blas_thread
 from .swap import SecondOrderSwap
 
 LARGEST = 512  # rows: one factor takes 2 ms
@@ -188,9 +188,9 @@ def direct_step(state: State) -> Correction | None:
     if program is None:
         return None
     start = state.weights if program.grows else state.weights / state.radius
-    with np.errstate(over="ignore", invalid="ignore"):  # kernel values out of range are an error of the run
-        found = solve_directly(program, start, state.late)
-    if not found.gap < program.candidate(start).gap:
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # values out of range are an error of the run
+        before, found = program.candidate(start), solve_directly(program, start, state.late)
+    if not found.gap < before.gap:
         return nothing if found.solved else None
     weights, growth = found.x, 1.0
     if program.grows:  # the slack gets half of the weight
@@ -213,9 +213,9 @@ def step_on(state: State, variables: np.ndarray) -> Correction | None:
     program = face.program()
     if program is None or program.grows:
         return None
-    start = program.candidate(face.weights / face.radius)
-    points = Proximal(program, _least_strength(start.x), start.x).exchange()
-    with np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        start = program.candidate(face.weights / face.radius)
+        points = Proximal(program, _least_strength(start.x), start.x).exchange()
         found, _ = _nearest(program, start, points, state.is_stopped)
     return Correction(listed, found.x, fused=True, afresh=True) if found.gap < start.gap else None
 
