@@ -38,7 +38,7 @@ struct PathSolutions : Solutions {
   }
 };
 
-// Those of several problems; some may not be solved.
+// Those of several problems, of which some can be unsolved.
 struct PairSolutions : Solutions {
   NewVector<uint8_t> solved() const {
     std::vector<uint8_t> found;
