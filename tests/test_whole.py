@@ -106,7 +106,7 @@ def test_pairs_that_are_too_large_get_a_run_and_keep_their_place(runs, monkeypat
     expected = SVC(C=3, tol=1e-6).fit(X, y)
     monkeypatch.setattr("swapsvm.gram.LARGEST_WHOLE", 100)
     model = SVC(C=3, tol=1e-6).fit(X, y)
-    assert [sub.rows for sub in runs] == [120, 130]
+    assert sorted(sub.rows for sub in runs) == [120, 130]  # they run side by side
     assert [len(result.weights) for result in model.results_] == [70, 120, 130]
     np.testing.assert_allclose(bounds_of(model), bounds_of(expected), rtol=1e-5)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-2)
