@@ -136,8 +136,12 @@ def _be(function: Callable[[], Any], goal: int, said: int) -> None:
 
 
 def _told(function: Callable[[], Any]) -> tuple[str, Any]:
+    """What became of the work. Ctrl-C that comes later finds it done, and must not lose the answer."""
     try:
-        return "returned", function()
+        try:
+            return "returned", function()
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:
         return "raised", ([cls.__name__ for cls in type(error).__mro__], str(error))
 

@@ -222,6 +222,20 @@ def test_every_end_of_a_child_has_a_name(function, status):
     assert in_child(function, 1.0).status == status
 
 
+class AnsweredLate:
+    """An answer whose sending is interrupted."""
+
+    def __reduce__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return int, ()
+
+
+def test_ctrl_c_after_the_work_does_not_lose_its_answer():
+    ended = in_child(AnsweredLate, 20)
+    assert (ended.status, ended.value) == ("returned", 0)
+
+
 @dataclass
 class Dying:
     """A part that dies in some trials."""
